@@ -1,0 +1,50 @@
+# `make test` and `make demo` do all of their own set-up: one .venv, rebuilt only when pyproject.toml changes.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.made-from-$(shell sha256sum pyproject.toml 2>/dev/null | cut -c1-16)
+
+.PHONY: help test check demo bench stress tiny clean release-check
+help:
+	@echo "make demo    a store, three systems, scores, in two minutes"
+	@echo "make test    make check, then the test suite"
+	@echo "make check   ruff, mypy, import-linter"
+	@echo "make stress  the tests that kill processes"
+	@echo "make bench   the benchmarks, one script a claim"
+	@echo "make tiny    retrain the small model that ships"
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[dev]'
+	@rm -f $(VENV)/.made-from-*
+	@touch $@
+
+test: check
+	$(BIN)/python -m pytest
+
+check: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+demo: $(STAMP)
+	$(BIN)/clipstore demo
+
+stress: $(STAMP)
+	$(BIN)/python -m pytest -m stress
+
+bench: $(STAMP)
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+tiny: $(STAMP)
+	$(BIN)/python -m clipstore.demo.train
+
+release-check: $(STAMP)
+	rm -rf build/release && $(PYTHON) -m venv build/release
+	$(BIN)/python -m pip wheel -q --no-deps -w build/release/wheel .
+	build/release/bin/pip install -q build/release/wheel/*.whl
+	build/release/bin/clipstore demo build/release/demo
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -1,0 +1,1 @@
+"""What others do for the same work, written from their description; one module a rival."""

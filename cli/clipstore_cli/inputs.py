@@ -1,0 +1,152 @@
+"""From a command's options to the store's space, the eval set and the systems' captions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clipstore import EvalSet
+from clipstore.errors import InputError
+from clipstore.formats import Captions, Hints, lint, read_captions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from clipstore.formats import LintWarning
+    from clipstore.store import Failure, Space, Store
+    from clipstore_cli.notes import Notes
+    from clipstore_cli.options import ModelOptions, Reading, SetOptions
+    from clipstore_cli.settings import Settings
+
+
+def hints_of(reading: Reading, settings: Settings) -> Hints:
+    """Return how files are to be read: flags, then what the project's files say."""
+    return Hints(
+        input_format=reading.input_format,
+        id_key=settings.value("id_key", reading.id_key),
+        split=settings.value("split", reading.split),
+        questions=reading.questions,
+        order=reading.order,
+        image_col=reading.image_col,
+        caption_col=reading.caption_col,
+        score_col=reading.score_col,
+        num_candidates=reading.num_candidates,
+    )
+
+
+def space_of(model: ModelOptions, store: Store, settings: Settings) -> Space:
+    """Return the space of the model in force."""
+    name = settings.value("model", model.model)
+    return store.space(
+        *([] if name is None else [name]),
+        pretrained=model.pretrained,
+        weights=model.weights,
+        device=model.device,
+        precision=model.precision,
+        exif=model.exif,
+        batch_size=model.batch_size,
+        trust_weights=model.trust_weights,
+        max_pixels=model.max_pixels,
+    )
+
+
+def read_set_if_given(chosen: SetOptions, settings: Settings, hints: Hints) -> EvalSet | None:
+    """Read the eval set if the command line itself gives one."""
+    given = chosen.images is not None or chosen.refs is not None or chosen.annotations is not None
+    return read_set(chosen, settings, hints) if given else None
+
+
+def refuse_files(chosen: SetOptions, name: str) -> None:
+    """Refuse options that a saved eval set would leave alone in silence.
+
+    Raises
+    ------
+    InputError
+        When --images, --refs or --annotations is given.
+    """
+    flags = {"--images": chosen.images, "--refs": chosen.refs, "--annotations": chosen.annotations}
+    given = [flag for flag, value in flags.items() if value is not None]
+    if given:
+        msg = f"{given[0]} does not go with -t {name}: the saved set has its own; leave one of them out"
+        raise InputError(msg)
+
+
+def read_set(chosen: SetOptions, settings: Settings, hints: Hints) -> EvalSet:
+    """Read the eval set of a command.
+
+    Raises
+    ------
+    InputError
+        When there is no image folder.
+    """
+    folder = settings.value("images", None if chosen.images is None else str(chosen.images))
+    references = settings.value("refs", None if chosen.refs is None else str(chosen.refs))
+    if folder is None:
+        msg = "no images: pass --images DIR, or -t SET for a saved eval set"
+        raise InputError(msg)
+    return EvalSet.read(
+        images=folder, refs=references, annotations=chosen.annotations, hints=hints, missing=chosen.missing
+    )
+
+
+def say_set(evalset: EvalSet, notes: Notes) -> None:
+    """Say what was recognised of an eval set, and name on one line the files that it does not use."""
+    for line in evalset.described:
+        notes.say(line)
+    if evalset.others and evalset.folder is not None:
+        notes.say(f"{evalset.folder.path}: {evalset.others:,} other image files are not in the eval set, left alone")
+
+
+def read_systems(paths: dict[str, str], hints: Hints, reading: Reading) -> dict[str, Captions]:
+    """Read each system's captions; ``--take first`` reduces n-best files."""
+    read = {name: read_captions(path, hints) for name, path in paths.items()}
+    return {name: one.first() for name, one in read.items()} if reading.take else read
+
+
+def lint_systems(read: dict[str, Captions], evalset: EvalSet, reading: Reading, notes: Notes) -> None:
+    """Warn of captions that look wrong, against the references of their images.
+
+    Raises
+    ------
+    InputError
+        With ``--strict``, when there is anything to warn of.
+    """
+    references = {item.key: item.references for item in evalset.items if item.references}
+    found = 0
+    for name, captions in read.items():
+        for warning in lint(captions, _by_caption_id(captions, references, evalset)):
+            notes.warn(f"{name}: {_said(warning)}")
+            found += 1
+    if found and reading.strict:
+        msg = f"{found:,} warnings about the captions, and --strict was given: mend the captions, or leave --strict out"
+        raise InputError(msg)
+
+
+def _said(warning: LintWarning) -> str:
+    examples = f" (such as {'; '.join(repr(one[:60]) for one in warning.examples[:2])})" if warning.examples else ""
+    return f"{warning.message}{examples}"
+
+
+def _by_caption_id(
+    captions: Captions, references: dict[str | int, tuple[str, ...]], evalset: EvalSet
+) -> dict[str | int, tuple[str, ...]]:
+    """Return the references under the captions' own ids."""
+    if not references:
+        return {}
+    met = evalset.rows_of(captions.distinct_ids(), captions.source, missing="skip")
+    return {id_: references[key] for id_, key in met.by_id().items() if key in references}
+
+
+def say_warnings(lines: Iterable[str], notes: Notes) -> None:
+    """Write each warning once."""
+    for line in dict.fromkeys(lines):
+        notes.warn(line)
+
+
+def unreadable(failures: Sequence[Failure], notes: Notes) -> int:
+    """Name the images that could not be read; return the exit code."""
+    for failure in failures:
+        notes.error(f"{failure.name}: {failure.reason}")
+    if not failures:
+        return 0
+    notes.error(f"{len(failures):,} images could not be read or encoded; run again to retry only these")
+    return 1

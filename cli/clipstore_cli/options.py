@@ -1,0 +1,116 @@
+"""The options, each said once: a word means the same in every command.
+
+Those that go together are groups; :func:`clipstore_cli.grouped.grouped` spreads them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal, final
+
+import typer
+
+from clipstore.encoders.protocol import MAX_PIXELS
+
+MissingRule = Literal["error", "skip"]
+EmptyRule = Literal["error", "zero"]
+
+Captions = Annotated[list[str] | None, typer.Argument(metavar="[NAME=]CAPS...", help="Captions of a system.")]
+Empty = Annotated[Literal["error", "zero"], typer.Option("--empty", help="Empty captions: refuse, or score 0.")]
+EvalSetName = Annotated[str | None, typer.Option("-t", "--set", help="A saved eval set.", metavar="SET")]
+Replace = Annotated[bool, typer.Option("--replace", help="Change what is saved under this name.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Out = Annotated[Path | None, typer.Option("-o", "--out", help="Write the result to a file.", metavar="FILE")]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Common:
+    """What every command takes."""
+
+    store: Annotated[
+        Path | None, typer.Option("--store", help="The store; else .clipstore here or in a parent.", metavar="DIR")
+    ] = None
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No notes, only errors.")] = False
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Tracebacks of errors.")] = False
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """Which encoder, and how it runs."""
+
+    model: Annotated[
+        str | None, typer.Option("--model", help="open_clip ARCHITECTURE/TAG, hf-hub:..., local-dir:..., or tiny.")
+    ] = None
+    pretrained: Annotated[str | None, typer.Option("--pretrained", help="open_clip's tag, as in its own tools.")] = None
+    weights: Annotated[
+        Path | None, typer.Option("--weights", help="Weights file of the named model.", metavar="FILE")
+    ] = None
+    trust_weights: Annotated[
+        bool, typer.Option("--trust-weights", help="Load a TorchScript archive, which runs code in it.")
+    ] = False
+    device: Annotated[str, typer.Option("--device", help="auto, cpu, cuda or cuda:N.")] = "auto"
+    precision: Annotated[
+        Literal["fp32", "fp16", "bf16"],
+        typer.Option("--precision", help="Of the encoder; each is a space of its own."),
+    ] = "fp32"
+    exif: Annotated[
+        Literal["ignore", "apply"],
+        typer.Option("--exif", help="EXIF orientation: ignored as the official code does, or applied."),
+    ] = "ignore"
+    max_pixels: Annotated[
+        int, typer.Option("--max-pixels", min=1, help="Refuse larger images as decompression bombs.")
+    ] = MAX_PIXELS
+    batch_size: Annotated[int | None, typer.Option("--batch-size", min=1, help="Images in a batch.")] = None
+    no_encode: Annotated[bool, typer.Option("--no-encode", help="Fail where something would have to be encoded.")] = (
+        False
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How files are to be read, where they are not recognised as the user wants."""
+
+    input_format: Annotated[
+        str | None, typer.Option("--input-format", help="Format of the captions, if not recognised.", metavar="NAME")
+    ] = None
+    id_key: Annotated[
+        str | None, typer.Option("--id-key", help="What ids are: path, name, stem, number, cocoid, imgid or row.")
+    ] = None
+    split: Annotated[str | None, typer.Option("--split", help="Split of a Karpathy file, such as test.")] = None
+    questions: Annotated[
+        Path | None, typer.Option("--questions", help="The questions that LLaVA answers belong to.", metavar="FILE")
+    ] = None
+    order: Annotated[
+        Path | None, typer.Option("--order", help="The ids that plain lines belong to, one a line.", metavar="FILE")
+    ] = None
+    image_col: Annotated[str | None, typer.Option("--image-col", help="Column or field of image ids.")] = None
+    caption_col: Annotated[str | None, typer.Option("--caption-col", help="Column or field of captions.")] = None
+    score_col: Annotated[str | None, typer.Option("--score-col", help="Column or field of log-probabilities.")] = None
+    num_candidates: Annotated[
+        int | None, typer.Option("--num-candidates", min=1, help="Captions an image in a flat n-best file.")
+    ] = None
+    take: Annotated[
+        Literal["first"] | None, typer.Option("--take", help="Of an n-best file, the first caption of each image.")
+    ] = None
+    strict: Annotated[bool, typer.Option("--strict", help="Make warnings about the captions errors.")] = False
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SetOptions:
+    """The eval set, as files."""
+
+    images: Annotated[Path | None, typer.Option("--images", help="Folder of images.", metavar="DIR")] = None
+    refs: Annotated[Path | None, typer.Option("--refs", help="References.", metavar="FILE")] = None
+    annotations: Annotated[
+        Path | None,
+        typer.Option("--annotations", help="COCO annotations: file names, and references.", metavar="FILE"),
+    ] = None
+    missing: Annotated[
+        Literal["error", "skip"],
+        typer.Option("--missing", help="Captions without image and images without caption: refuse, or leave out."),
+    ] = "error"

@@ -1,0 +1,81 @@
+"""What goes to stdout or ``-o FILE``: a table fitted to a terminal, tabs in a pipe, or JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clipstore.errors import CannotWrite
+from clipstore.tables import text, tsv
+
+if TYPE_CHECKING:
+    from clipstore.tables import Table
+
+
+def dumps(value: object) -> str:
+    """Return JSON with a final line end; NaN is never written."""
+    return json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def write_file(path: Path, content: str) -> None:
+    """Write a text file whole or not at all.
+
+    Raises
+    ------
+    CannotWrite
+        When the folder is missing, the disk full or permission lacking.
+    """
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(content)
+            mask = os.umask(0)
+            os.umask(mask)
+            Path(temporary).chmod(0o666 & ~mask)
+            Path(temporary).replace(path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        msg = f"can't write {path}: {(error.strerror or str(error)).lower()}"
+        raise CannotWrite(msg) from error
+
+
+def emit(content: str, out: Path | None) -> None:
+    """Write a result to stdout, or to the file of ``-o``."""
+    if out is not None:
+        write_file(out, content)
+    else:
+        sys.stdout.write(content)
+        sys.stdout.flush()
+
+
+def emit_table(table: Table, out: Path | None) -> None:
+    """Write a table: fitted to the width on a terminal, tab-separated in a pipe, aligned in a file."""
+    if out is not None:
+        emit(text(table), out)
+    elif sys.stdout.isatty():
+        _draw(table)
+    else:
+        emit(tsv(table), None)
+
+
+def _draw(table: Table) -> None:
+    from rich.console import Console
+    from rich.table import Table as Drawn
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    drawn = Drawn(box=None, pad_edge=False, header_style="bold")
+    for column in table.columns:
+        drawn.add_column(Text(column.header), justify=column.align, overflow="fold", no_wrap=column.align == "right")
+    for row in table.rows:
+        drawn.add_row(*(Text(cell) for cell in row))
+    console.print(drawn)
+    for note in table.notes:
+        console.print(Text(note), style="dim", soft_wrap=True)

@@ -1,0 +1,113 @@
+"""``clipstore score``: one row a system."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from clipstore import EvalSet
+from clipstore.errors import InputError
+from clipstore.evalset import load_systems, systems_in, systems_of
+from clipstore.evaluate import Scores, score_systems
+from clipstore.metrics import recipes
+from clipstore_cli import inputs, opening, options, output
+from clipstore_cli.grouped import grouped
+from clipstore_cli.notes import Notes
+from clipstore_cli.settings import Settings
+
+if TYPE_CHECKING:
+    from clipstore.evalset import System
+    from clipstore.formats import Captions, Hints
+    from clipstore.store import Store
+
+PerImage = Annotated[
+    Path | None,
+    typer.Option("--per-image", help="Write each image's scores, in the official script's layout.", metavar="OUT.json"),
+]
+
+
+@grouped
+def score(
+    evalset: options.SetOptions,
+    model: options.ModelOptions,
+    reading: options.Reading,
+    common: options.Common,
+    systems: options.Captions = None,
+    evalset_name: options.EvalSetName = None,
+    per_image: PerImage = None,
+    empty: options.Empty = "error",
+    json: options.Json = False,
+    out: options.Out = None,
+) -> int:
+    """Score systems: CLIP-S and, with references, RefCLIP-S.
+
+    Give captions as [NAME=]FILE with --images and --refs, or names of saved systems with -t SET.
+    """
+    settings = Settings.read()
+    hints = inputs.hints_of(reading, settings)
+    given = systems or []
+    if not given and evalset_name is None:
+        msg = "no captions: give [NAME=]FILE, or -t SET for saved systems"
+        raise InputError(msg)
+    notes = Notes(quiet=common.quiet)
+    if evalset_name is None:
+        read = inputs.read_systems(opening.parse_systems(given), hints, reading)
+        items = inputs.read_set(evalset, settings, hints).covering(read.values(), hints, evalset.missing)
+        chosen = systems_of(read, items, missing=evalset.missing, empty=empty, hints=hints)
+    else:
+        inputs.refuse_files(evalset, evalset_name)
+    with opening.open_store(common.store, settings, notes, create=evalset_name is None) as opened, notes:
+        if evalset_name is not None:
+            items = EvalSet.load(opened, evalset_name)
+            read, chosen = _saved(opened, items, given, hints, reading, evalset.missing, empty)
+        inputs.say_set(items, notes)
+        for system in chosen:
+            if system.described:
+                notes.say(system.described)
+        inputs.lint_systems(read, items, reading, notes)
+        space = inputs.space_of(model, opened, settings)
+        scores = score_systems(
+            space, chosen, items, recipes.HESSEL2021, encode=not model.no_encode, progress=notes.progress
+        )
+    return finish(scores, notes, per_image=per_image, json=json, out=out)
+
+
+def _saved(
+    store: Store,
+    evalset: EvalSet,
+    given: list[str],
+    hints: Hints,
+    reading: options.Reading,
+    missing: options.MissingRule,
+    empty: options.EmptyRule,
+) -> tuple[dict[str, Captions], list[System]]:
+    """Return the systems of a saved set: names and globs, and files scored against it on the spot."""
+    saved = {row.name for row in systems_in(store, evalset.name or "")}
+    files = [one for one in given if one not in saved and ("=" in one or opening.exists(one))]
+    names = [one for one in given if one not in files]
+    chosen = load_systems(store, evalset, names, missing=missing, empty=empty) if names or not files else []
+    paths = opening.parse_systems(files)
+    both = {system.name for system in chosen} & set(paths)
+    if both:
+        name = min(both)
+        msg = f"two systems are called {name!r}: the saved one and {paths[name]}; give the file another NAME="
+        raise InputError(msg)
+    read = inputs.read_systems(paths, hints, reading)
+    return read, [*chosen, *systems_of(read, evalset, missing=missing, empty=empty, hints=hints)]
+
+
+def finish(scores: Scores, notes: Notes, *, per_image: Path | None, json: bool, out: Path | None) -> int:
+    """Say what was done, write the results, and return the exit code."""
+    notes.say(opening.counted(scores.work))
+    inputs.say_warnings(scores.warnings, notes)
+    if per_image is not None:
+        only = scores.systems[0] if len(scores.systems) == 1 else None
+        content = only.per_image() if only else {system.name: system.per_image() for system in scores.systems}
+        output.write_file(per_image, output.dumps(content))
+    if json:
+        output.emit(output.dumps(scores.to_dict()), out)
+    else:
+        output.emit_table(scores.table(), out)
+    return inputs.unreadable(scores.failures, notes)

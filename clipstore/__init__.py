@@ -1,0 +1,21 @@
+"""clipstore: CLIPScore from a store.
+
+image, caption -> id -> encoder -> segment (vectors) + catalogue (rows) -> gather ->
+score | rerank | compare -> table, report
+
+Encode each image and each caption once; from then on scoring is a cached look-up.
+This module is the one door: what is not named here is private.
+"""
+
+from clipstore import errors as errors
+from clipstore.evalset import EvalSet as EvalSet
+from clipstore.evaluate import Scores as Scores
+from clipstore.evaluate import SystemScore as SystemScore
+from clipstore.evaluate import score as score
+from clipstore.formats import Hints as Hints
+from clipstore.metrics.score import Score as Score
+from clipstore.metrics.score import Signature as Signature
+from clipstore.store import Space as Space
+from clipstore.store import Store as Store
+
+__all__ = ["EvalSet", "Hints", "Score", "Scores", "Signature", "Space", "Store", "SystemScore", "errors", "score"]

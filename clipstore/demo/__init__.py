@@ -1,0 +1,1 @@
+"""Drawn scenes for the demo and the tests, and the script that trains ``tiny`` on them."""

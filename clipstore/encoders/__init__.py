@@ -1,0 +1,44 @@
+"""Encoders: models that turn images and texts into unit vectors of one space.
+
+Importing this package loads no model and no torch; :func:`load` does, by the model's name.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from clipstore.errors import UnknownModel
+
+if TYPE_CHECKING:
+    from clipstore.encoders.names import ModelName
+    from clipstore.encoders.protocol import Encoder, LoadOptions
+
+
+def load(name: ModelName, options: LoadOptions) -> Encoder:
+    """Load the encoder of a parsed model name.
+
+    Raises
+    ------
+    UnknownModel
+        When there is no such model, or its weights can't be had.
+    EncoderError
+        When weights, device or precision don't fit.
+    """
+    if name.kind == "fake":
+        return _fake(name)
+    from clipstore.encoders import open_clip  # imports torch: only when a model is needed
+
+    return open_clip.build(name, options)
+
+
+def _fake(name: ModelName) -> Encoder:
+    """Return ``fake``, or with ``fake:128`` one of another length."""
+    from clipstore.encoders.fake import FakeEncoder  # imports Pillow
+
+    _, _, dim = name.architecture.partition(":")
+    if not dim:
+        return FakeEncoder()
+    if not dim.isdecimal() or int(dim) < 1:
+        message = f"{name.shown!r}: the length of a fake vector is a number, such as fake:64"
+        raise UnknownModel(message)
+    return FakeEncoder(int(dim))

@@ -1,0 +1,300 @@
+"""Any open_clip model as an encoder: the one place where images and texts meet torch."""
+
+from __future__ import annotations
+
+import platform
+from importlib import metadata
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar, cast, final
+
+import numpy as np
+import open_clip
+import torch
+
+from clipstore.encoders import activation, images, names, network, pipeline, source, tokenizer, weights
+from clipstore.encoders.fingerprint import tensors_digest
+from clipstore.encoders.protocol import FORMAT, Fingerprint, LoadOptions, Prepared, Tokens
+from clipstore.encoders.text_tower import TextTower
+from clipstore.errors import EncoderError, UnknownModel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    import PIL.Image
+
+    from clipstore.arrays import Vectors
+
+Item = TypeVar("Item")
+
+_PROBES = ("a dog", "A photo depicts a man who rides a red bicycle", "two small children play " * 6, "x " * 200)
+_IMAGES_CPU, _IMAGES_CUDA = 64, 256
+_TOKENS_CPU, _TOKENS_CUDA = 2048, 65_536
+_LIBRARIES = ("torch", "torchvision", "pillow", "open_clip_torch", "ftfy")
+
+
+def load(
+    name: str, weights: Path | str | None = None, device: str = "auto", precision: str = "fp32"
+) -> OpenClipEncoder:
+    """Load a model by its name.
+
+    Parameters
+    ----------
+    name
+        Such as ``ViT-B-32/openai``, ``hf-hub:org/name``, ``local-dir:folder`` or ``tiny``.
+    weights
+        A local file with its weights.
+    device
+        ``auto``, ``cpu``, ``cuda`` or ``cuda:n``.
+    precision
+        ``fp32``, ``fp16`` or ``bf16``.
+
+    Raises
+    ------
+    UnknownModel
+        When there is no such model, or its weights can't be had.
+    EncoderError
+        When weights, device or precision don't fit.
+    """
+    return build(names.parse(name, weights=weights), LoadOptions(device=device, precision=precision))
+
+
+def build(name: names.ModelName, options: LoadOptions) -> OpenClipEncoder:
+    """Load a model by its parsed name; see :func:`load`."""
+    where = network.device(options.device, options.precision)
+    if options.preprocess != "exact":
+        message = f"preprocess={options.preprocess!r} is not supported; choose exact"
+        raise EncoderError(message)
+    found = source.find(name)
+    held = weights.read(found.weights, trust=options.trust_weights)
+    config = {**found.config, "quick_gelu": activation.settle(name, found, held)}
+    model = network.build(config, options.precision, name.shown)
+    weights.fit(model, held, name.shown)
+    how, tokens = _preprocess(model, found, options), _tokenizer(name, found)
+    return OpenClipEncoder(model, config, how, tokens, device=where, options=options)
+
+
+@final
+class OpenClipEncoder:
+    """Implements :class:`clipstore.encoders.protocol.Encoder` with one of open_clip's networks.
+
+    Made by :func:`load`.
+
+    Parameters
+    ----------
+    model
+        The network with its weights, in float32 on the CPU; taken over, moved and cast.
+    config
+        Its config, activation settled.
+    preprocess
+        How it wants its pixels.
+    tokens
+        Its tokenizer.
+    device
+        Where it is to run.
+    options
+        Precision, batch size, limits.
+    """
+
+    def __init__(
+        self,
+        model: torch.nn.Module,
+        config: Mapping[str, Any],
+        preprocess: images.Preprocess,
+        tokens: tokenizer.Tokenizer,
+        *,
+        device: torch.device,
+        options: LoadOptions,
+    ) -> None:
+        self._model = cast(Any, model)
+        self._context: int = self._model.context_length
+        self._preprocess, self._tokens, self._device, self._options = preprocess, tokens, device, options
+        digest = tensors_digest((key, _array(value)) for key, value in model.state_dict().items())
+        self._fingerprint = Fingerprint(
+            MappingProxyType(
+                {
+                    "kind": "open_clip",
+                    "architecture": network.architecture(config),
+                    "weights": digest,
+                    "preprocess": preprocess.fields(),
+                    "exif": options.exif,
+                    "tokenizer": tokens.fields,
+                    "cleaning": tokens.cleaning,
+                    "context_length": self._context,
+                    "precision": options.precision,
+                    "normalisation": "l2 in float32",
+                    "format": FORMAT,
+                }
+            )
+        )
+        self._dim = int(config["embed_dim"])
+        self._dtype = network.PRECISIONS[options.precision]
+        model.to(device)
+        with network.full_float32(device):
+            self._text = TextTower(model, self._context, tokens(_PROBES))
+        network.cast(model, options.precision, config)
+        channels = (1, 3, 1, 1)
+        self._mean = torch.tensor(preprocess.mean, device=device).view(channels)
+        self._std = torch.tensor(preprocess.std, device=device).view(channels)
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """Everything that changes a vector."""
+        return self._fingerprint
+
+    @property
+    def dim(self) -> int:
+        """Length of a vector."""
+        return self._dim
+
+    @property
+    def image_batch(self) -> int:
+        """How many images one call of ``embed_images`` should get."""
+        return self._options.batch_size or (_IMAGES_CUDA if self._device.type == "cuda" else _IMAGES_CPU)
+
+    @property
+    def token_budget(self) -> int:
+        """How many tokens, padding included, one call of ``embed_texts`` should get."""
+        return _TOKENS_CUDA if self._device.type == "cuda" else _TOKENS_CPU
+
+    @property
+    def cuts_texts(self) -> bool:
+        """Whether texts run at their true length: the check at load found that exact."""
+        return self._text.cuts
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Versions and device."""
+        cuda = self._device.type == "cuda"
+        name = torch.cuda.get_device_name(self._device) if cuda else platform.processor() or platform.machine()
+        return {**{library: metadata.version(library) for library in _LIBRARIES}, "device": name}
+
+    def prepare_image(self, image: bytes | PIL.Image.Image) -> Prepared:
+        """Decode one image and resize it as the official transform does.
+
+        Raises
+        ------
+        BadImage
+            When it can't be decoded.
+        """
+        return images.official(image, self._preprocess, self._options.max_pixels)
+
+    def normalise(self, batch: Sequence[Prepared]) -> torch.Tensor:
+        """Return the network's input, float32 of shape (len(batch), 3, height, width): (pixels / 255 - mean) / std."""
+        stacked = torch.from_numpy(np.stack([image.pixels for image in batch]))
+        if self._device.type == "cuda":
+            stacked = stacked.pin_memory()
+        pixels = stacked.to(self._device, non_blocking=True).permute(0, 3, 1, 2).contiguous().float()
+        return pixels.div_(255).sub_(self._mean).div_(self._std)
+
+    def embed_images(self, images: Sequence[Prepared]) -> Vectors:
+        """Return unit vectors, float32 of shape (len(images), dim), in order.
+
+        Raises
+        ------
+        EncoderError
+            When a vector is zero or not finite; the message gives its place in the batch.
+        """
+        return self._embed(lambda part: self._model.encode_image(self.normalise(part).to(self._dtype)), images)
+
+    def tokenize(self, texts: Sequence[str]) -> list[Tokens]:
+        """Return the tokens of canonical texts."""
+        return self._tokens(texts)
+
+    def embed_texts(self, texts: Sequence[Tokens]) -> Vectors:
+        """Return unit vectors, float32 of shape (len(texts), dim), in order.
+
+        Raises
+        ------
+        EncoderError
+            When a vector is zero or not finite; the message gives its place in the batch.
+        """
+        step = len(texts) if self._text.cuts else max(1, self.token_budget // self._context)
+        parts = [texts[start : start + step] for start in range(0, len(texts), step or 1)]
+        rows = [self._embed(lambda part: self._text(part, self._device), part) for part in parts]
+        return np.concatenate([np.empty((0, self._dim), np.float32), *rows])
+
+    def encode_images(self, images: Sequence[bytes | PIL.Image.Image]) -> Vectors:
+        """Return unit vectors of images, in input order."""
+        return pipeline.encode_images(self, images)
+
+    def encode_texts(self, texts: Sequence[str]) -> Vectors:
+        """Return unit vectors of raw texts, in input order."""
+        return pipeline.encode_texts(self, texts)
+
+    def _embed(self, run: Callable[[Sequence[Item]], torch.Tensor], items: Sequence[Item]) -> Vectors:
+        """Run a batch; where the device's memory is too small, in halves."""
+        if not items:
+            return np.empty((0, self._dim), np.float32)
+        try:
+            with torch.inference_mode(), network.full_float32(self._device):
+                return _unit(run(items).float().cpu().numpy())
+        except torch.OutOfMemoryError as error:
+            if len(items) == 1:
+                message = f"the memory of {self._device} is too small for one item; choose fp16, or the CPU"
+                raise EncoderError(message) from error
+        torch.cuda.empty_cache()
+        half = len(items) // 2
+        return np.concatenate([self._embed(run, items[:half]), self._embed(run, items[half:])])
+
+
+def _unit(features: np.ndarray) -> Vectors:
+    """Return each row divided by its length, in float32."""
+    norms = np.sqrt((features * features).sum(axis=1, keepdims=True))
+    bad = np.flatnonzero(~(np.isfinite(norms) & (norms > 0)))
+    if bad.size:
+        message = f"the vector of item {bad[0]} in a batch of {len(features)} is zero or not finite; try fp32"
+        raise EncoderError(message)
+    unit: Vectors = features / norms
+    return unit
+
+
+def _array(tensor: torch.Tensor) -> np.ndarray:
+    """Return a tensor's values; bfloat16, which NumPy lacks, as float32."""
+    held = tensor.detach().cpu()
+    return (held.float() if held.dtype == torch.bfloat16 else held).numpy()
+
+
+def _preprocess(model: torch.nn.Module, found: source.Source, options: LoadOptions) -> images.Preprocess:
+    """Return how the model wants its pixels; the network's own size overrides the config's."""
+    how = found.preprocess
+    size = getattr(getattr(model, "visual", None), "image_size", how["size"])
+    height, width = (size, size) if isinstance(size, int) else tuple(size)
+    if options.exif not in {"ignore", "apply"}:
+        message = f"unknown exif policy {options.exif!r}; choose ignore or apply"
+        raise EncoderError(message)
+    return images.Preprocess(
+        (int(height), int(width)),
+        _channels(how["mean"]),
+        _channels(how["std"]),
+        how["resize_mode"],
+        "bilinear" if how["interpolation"] == "bilinear" else "bicubic",
+        int(how["fill_color"]),
+        options.exif,
+    )
+
+
+def _channels(value: float | Sequence[float]) -> tuple[float, ...]:
+    return (float(value),) * 3 if isinstance(value, float | int) else tuple(value)
+
+
+def _tokenizer(name: names.ModelName, found: source.Source) -> tokenizer.Tokenizer:
+    """Return the model's tokenizer; a vocabulary that is not here is fetched.
+
+    Raises
+    ------
+    UnknownModel
+        When its vocabulary can't be had.
+    """
+    text = found.config["text_cfg"]
+    length = int(text.get("context_length", open_clip.tokenizer.DEFAULT_CONTEXT_LENGTH))
+    try:
+        if not found.tokenizer:
+            return tokenizer.wrap(open_clip.SimpleTokenizer(context_length=length), length)
+        return tokenizer.wrap(open_clip.get_tokenizer(found.tokenizer, context_length=length), length)
+    except (OSError, ValueError, ImportError) as error:
+        message = (
+            f"{name.shown}: its tokenizer {text.get('hf_tokenizer_name') or found.tokenizer!r} can't be had ({error}). "
+            "Fetch it on a machine with network (`hf download`), or use local-dir:FOLDER with the tokenizer's files"
+        )
+        raise UnknownModel(message) from error

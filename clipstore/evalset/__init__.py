@@ -1,0 +1,11 @@
+"""The eval set and its systems: which images count, and which caption each system gives them."""
+
+from clipstore.evalset.evalset import EvalSet as EvalSet
+from clipstore.evalset.evalset import MissingRule as MissingRule
+from clipstore.evalset.saved import Saved as Saved
+from clipstore.evalset.saved import load_systems as load_systems
+from clipstore.evalset.saved import save as save
+from clipstore.evalset.saved import systems_in as systems_in
+from clipstore.evalset.systems import EmptyRule as EmptyRule
+from clipstore.evalset.systems import System as System
+from clipstore.evalset.systems import systems_of as systems_of

@@ -1,0 +1,99 @@
+"""Files and plain values -> an eval set: which images the references name, and where they lie."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from clipstore import formats
+from clipstore.errors import InputError
+from clipstore.evalset.folder import Folder
+from clipstore.items import EvalItem, Image
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from clipstore.evalset.evalset import EvalSet, Images, ImageSource, MissingRule
+    from clipstore.formats import Hints, References
+    from clipstore.items import ItemKey
+
+
+def read(
+    empty: EvalSet,
+    images: Images | None,
+    refs: formats.Source | None,
+    annotations: formats.Source | None,
+    hints: Hints,
+    missing: MissingRule,
+) -> EvalSet:
+    """Fill an empty eval set: see :meth:`clipstore.EvalSet.read`."""
+    notes = None if annotations is None else formats.read_references(annotations, hints)
+    references = notes if refs is None else formats.read_references(refs, hints)
+    empty = _with_images(empty, images)
+    if references is None:
+        return empty
+    names = notes.file_names if notes is not None and notes.file_names else references.file_names
+    return _closed(empty, references, names, hints, missing)
+
+
+def _with_images(evalset: EvalSet, images: Images | None) -> EvalSet:
+    if images is None:
+        return evalset
+    if isinstance(images, (str, Path)):
+        return replace(evalset, folder=_folder(Path(images)))
+    return replace(evalset, sources={key: _image(key, source) for key, source in images.items()})
+
+
+def _closed(
+    evalset: EvalSet, references: References, names: Mapping[ItemKey, str] | None, hints: Hints, missing: MissingRule
+) -> EvalSet:
+    placed = evalset.place(references.ids, references.source, names, hints, missing)
+    unpaired = [key for key, place in zip(references.ids, placed.places, strict=True) if place is None]
+    tags = references.tags or [{}] * len(references.ids)
+    rows = zip(references.ids, references.texts, tags, placed.places, strict=True)
+    items = [
+        (EvalItem(key, place.image if place else None, None, texts, tag), place.path if place else None)
+        for key, texts, tag, place in rows
+        if place is not None or not evalset.has_images
+    ]
+    count = sum(len(texts) for texts in references.texts)
+    described = (
+        f"{references.source}: {references.format}, {len(references.ids):,} images, {count:,} references, "
+        f"ids = {placed.kind}, {len(items):,}/{len(references.ids):,} matched"
+    )
+    alternates = {
+        name: [value for value, place in zip(values, placed.places, strict=True) if place or not evalset.has_images]
+        for name, values in references.alternate_ids.items()
+    }
+    return replace(
+        evalset,
+        items=tuple(item for item, _ in items),
+        paths=tuple(path for _, path in items),
+        unpaired=tuple(unpaired) if evalset.has_images else (),
+        alternates=alternates,
+        described=(*evalset.described, described, *references.notes),
+        warnings=(*evalset.warnings, *placed.warnings),
+    )
+
+
+def _folder(path: Path) -> Folder:
+    if not path.exists():
+        msg = f"{path}: there is no such image folder"
+        raise InputError(msg)
+    if not path.is_dir():
+        msg = f"{path}: is a file, --images takes a folder"
+        raise InputError(msg)
+    files = formats.image_files(path)
+    if not files:
+        msg = f"{path}: holds no image files"
+        raise InputError(msg)
+    return Folder(path, tuple(files))
+
+
+def _image(key: ItemKey, source: ImageSource) -> Image:
+    if isinstance(source, str):
+        return Image(Path(source), source)
+    if isinstance(source, Path):
+        return Image(source, str(source))
+    return Image(source, str(key))

@@ -1,0 +1,204 @@
+"""Eval sets and systems under their names in a store: the same again does nothing, other content asks for a word."""
+
+from __future__ import annotations
+
+import fnmatch
+from typing import TYPE_CHECKING, Literal
+
+from clipstore.errors import InputError, NotStored
+from clipstore.evalset.systems import captions_digest, check_empty, check_missing, meet, one_each
+from clipstore.items import Candidate
+from clipstore.storage.catalogue import sets
+from clipstore.storage.catalogue.sets import CandidateRow
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from clipstore.evalset.evalset import EvalSet, MissingRule
+    from clipstore.evalset.systems import EmptyRule, System
+    from clipstore.formats import Captions, Hints
+    from clipstore.items import ItemKey
+    from clipstore.storage.catalogue.sets import SystemRow
+    from clipstore.store import Store
+
+Saved = Literal["added", "unchanged", "replaced"]
+
+
+def save(
+    store: Store,
+    name: str,
+    evalset: EvalSet,
+    named: Mapping[str, Captions],
+    image_ids: Sequence[int | None] | None = None,
+    *,
+    replace: bool = False,
+    missing: MissingRule = "error",
+    hints: Hints | None = None,
+    origins: Mapping[str, Mapping[str, object]] | None = None,
+) -> dict[str, Saved]:
+    """Save an eval set and systems under their names, all in one transaction or nothing.
+
+    Parameters
+    ----------
+    store
+        Where to.
+    name
+        Of the set.
+    evalset
+        The set, closed.
+    named
+        System name -> captions, one or several an image.
+    image_ids
+        The content id of each image of a set read from files; None for a set that was loaded.
+    replace
+        Whether other content under a known name takes its place.
+    missing, hints
+        As in :func:`clipstore.evaluate.score`.
+    origins
+        System name -> what to keep of where its captions came from, beside the file's name; JSON values.
+
+    Returns
+    -------
+    dict
+        What happened to the set, under ``""``, and to each system, by name.
+
+    Raises
+    ------
+    Unpaired
+        When captions and images do not cover each other and ``missing`` is ``error``.
+    InputError
+        When a name stands for other content and ``replace`` is False.
+    """
+    rows = {system: _rows(captions, evalset, missing, hints) for system, captions in named.items()}
+    digests = {system: captions_digest(found) for system, found in rows.items()}
+    with store.catalogue.read() as tx:
+        known_set = sets.get(tx, name)
+        known = {row.name: row.digest for row in sets.systems(tx, name)} if known_set is not None else {}
+    did: dict[str, Saved] = {"": _set_change(name, evalset, image_ids, known_set, replace=replace)}
+    for system, digest in digests.items():
+        did[system] = _system_change(name, system, named[system].source, digest, known.get(system), replace=replace)
+    if all(what == "unchanged" for what in did.values()):
+        return did
+    with store.catalogue.write() as tx:
+        if did[""] == "added":
+            sets.add(tx, name, evalset.rows(image_ids or ()), evalset.digest(image_ids or ()), {})
+        elif did[""] == "replaced":
+            sets.replace(tx, name, evalset.rows(image_ids or ()), evalset.digest(image_ids or ()), {})
+        for system, found in rows.items():
+            if did[system] != "unchanged":
+                candidates = [CandidateRow(key, one.rank, one.caption, one.score, one.score_kind) for key, one in found]
+                origin = {"source": named[system].source, **(origins or {}).get(system, {})}
+                sets.add_system(tx, name, system, digests[system], candidates, origin)
+    return did
+
+
+def _set_change(
+    name: str,
+    evalset: EvalSet,
+    image_ids: Sequence[int | None] | None,
+    known: sets.SetRow | None,
+    *,
+    replace: bool,
+) -> Saved:
+    if image_ids is None:
+        return "unchanged"
+    digest = evalset.digest(image_ids)
+    if known is None:
+        return "added"
+    if known.digest == digest:
+        return "unchanged"
+    if not replace:
+        msg = (
+            f"eval set {name!r} is saved with other images or references "
+            f"({known.digest[:8]}, {len(known.items):,} images; given: {digest[:8]}, {len(evalset.items):,}): "
+            "pass --replace to change it, or use another name"
+        )
+        raise InputError(msg)
+    return "replaced"
+
+
+def _system_change(set_name: str, system: str, source: str, digest: str, known: str | None, *, replace: bool) -> Saved:
+    if known == digest:
+        return "unchanged"
+    if known is not None and not replace:
+        msg = (
+            f"system {system!r} is saved in {set_name!r} with other captions ({known[:8]}; {source} has "
+            f"{digest[:8]}): pass --replace to change it (the old captions are kept), or use another name"
+        )
+        raise InputError(msg)
+    return "added" if known is None else "replaced"
+
+
+def _rows(
+    captions: Captions, evalset: EvalSet, missing: MissingRule, hints: Hints | None
+) -> list[tuple[ItemKey, Candidate]]:
+    met = meet(captions, evalset, hints)
+    check_missing(captions.source, met.strangers, set(met.rows), evalset, missing)
+    return _candidates(captions, met.rows, evalset.keys)
+
+
+def _candidates(captions: Captions, rows: Sequence[int], keys: Sequence[ItemKey]) -> list[tuple[ItemKey, Candidate]]:
+    ranks = captions.ranks or [0] * len(rows)
+    scores = captions.scores or [None] * len(rows)
+    return [
+        (keys[row], Candidate(text, rank, score, None if score is None else captions.score_kind))
+        for row, text, rank, score in zip(rows, captions.texts, ranks, scores, strict=True)
+        if row >= 0
+    ]
+
+
+def load_systems(
+    store: Store,
+    evalset: EvalSet,
+    patterns: Sequence[str] = (),
+    *,
+    missing: MissingRule = "error",
+    empty: EmptyRule = "error",
+) -> list[System]:
+    """Read saved systems: all, or those whose names fit a pattern such as ``step-*``.
+
+    Raises
+    ------
+    NotStored
+        When a pattern fits no system; the message lists those there are.
+    Unpaired
+        When a system leaves images without caption and ``missing`` is ``error``.
+    InputError
+        When a system has several captions for an image, or empty ones and ``empty`` is ``error``.
+    """
+    set_name = evalset.name or ""
+    with store.catalogue.read() as tx:
+        names = [row.name for row in sets.systems(tx, set_name)]
+        for pattern in patterns:
+            if not fnmatch.filter(names, pattern) and pattern not in names:
+                there = f"there is: {', '.join(names)}" if names else "it has none yet: clipstore add -t makes one"
+                msg = f"eval set {set_name!r} has no system {pattern!r}; {there}"
+                raise NotStored(msg)
+        wanted = [
+            name for name in names if not patterns or any(name == one or fnmatch.fnmatch(name, one) for one in patterns)
+        ]
+        found = {name: sets.candidates(tx, set_name, name) for name in wanted}
+    systems = [_loaded(name, rows, evalset) for name, rows in found.items()]
+    for system in systems:
+        covered = {row for row, text in enumerate(system.texts) if text is not None}
+        check_missing(f"system {system.name!r}", (), covered, evalset, missing)
+        check_empty(f"system {system.name!r}", system.texts, evalset, empty)
+    return systems
+
+
+def _loaded(name: str, rows: Sequence[CandidateRow], evalset: EvalSet) -> System:
+    place = {key: row for row, key in enumerate(evalset.keys)}
+    texts: list[str | None] = [None] * len(evalset.items)
+    for one in rows:
+        row = place[one.key]
+        if texts[row] is not None:
+            msg = f"system {name!r} has several captions an image: an n-best list. Choose with clipstore rerank"
+            raise InputError(msg)
+        texts[row] = one.text
+    return one_each(name, evalset.keys, texts)
+
+
+def systems_in(store: Store, set_name: str) -> list[SystemRow]:
+    """Return a line about each system of a saved eval set, in the order of adding."""
+    with store.catalogue.read() as tx:
+        return sets.systems(tx, set_name)

@@ -1,0 +1,88 @@
+"""The signature of a score: every choice that changes it, read from the space and the eval set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import metadata
+from typing import TYPE_CHECKING, final
+
+from clipstore.metrics.score import Signature
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clipstore.metrics.recipes import Recipe
+    from clipstore.store import Space
+
+SHOWN = {"clip-s": "CLIP-S", "ref-clip-s": "RefCLIP-S"}
+"""Metric name -> what tables call it."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """What a scoring depends on beside the encoder.
+
+    Parameters
+    ----------
+    recipe
+        How a cosine becomes a score.
+    set_digest
+        The eval set's hash.
+    reference_counts
+        References of each item.
+    skipped
+        Whether images or captions without partner were left out.
+    empty
+        Whether empty captions were scored 0.
+    """
+
+    recipe: Recipe
+    set_digest: str
+    reference_counts: Sequence[int]
+    skipped: bool = False
+    empty: bool = False
+
+
+def signatures(space: Space, configuration: Configuration) -> dict[str, Signature]:
+    """Return the signature of each metric that can be computed: RefCLIP-S only where there are references."""
+    recipe = configuration.recipe
+    fields = space.fingerprint.fields
+    common = [
+        ("model", space.shown),
+        ("ckpt", str(fields.get("weights", "none")).removeprefix("sha256:")[:8]),
+        ("pre", _preprocessing(fields)),
+        ("recipe", recipe.name),
+        ("prefix", recipe.prefix.strip().replace(" ", "_") or "none"),
+        ("w", f"{recipe.weight:g}"),
+        ("dtype", str(fields.get("precision", "fp32"))),
+        ("set", configuration.set_digest[:8]),
+    ]
+    extra = []
+    if configuration.skipped:
+        extra.append(("missing", "skip"))
+    if configuration.empty:
+        extra.append(("empty", "zero"))
+    end = [*extra, ("v", metadata.version("clipstore"))]
+    note = "tiny: not for reporting" if space.shown == "tiny" else ""
+    out = {"clip-s": Signature(SHOWN["clip-s"], (*common, *end), note)}
+    counts = [count for count in configuration.reference_counts if count]
+    if counts:
+        low, high = min(counts), max(counts)
+        refs = ("refs", str(low) if low == high else f"{low}-{high}")
+        out["ref-clip-s"] = Signature(SHOWN["ref-clip-s"], (*common, refs, *end), note)
+    return out
+
+
+def _preprocessing(fields: Mapping[str, object]) -> str:
+    """Return the preprocessing in a word: ``bicubic224``, and what departs from the official one."""
+    made = fields.get("preprocess")
+    if not isinstance(made, Mapping):
+        return "none"
+    size = made.get("size", [])
+    sides = list(dict.fromkeys(size)) if isinstance(size, (list, tuple)) else [size]
+    parts = [f"{made.get('interpolation', '')}{'x'.join(str(side) for side in sides)}"]
+    parts += [str(made[name]) for name in ("resize_mode", "name") if made.get(name) not in {None, "shortest", "exact"}]
+    parts += ["exif"] if fields.get("exif") == "apply" else []
+    return "-".join(parts)

@@ -1,0 +1,266 @@
+"""The key table: under which kinds of key an image may be named, and what each id means under each.
+
+A kind is a column of the table: relative path, file name, stem, number in the name, ids of an
+annotation file. :mod:`clipstore.formats.matching` chooses among them; nothing is chosen here.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from clipstore.items import ItemKey
+
+_NUMBER = re.compile(r"(?:^|(?<=[_-]))([0-9]+)$")
+_DIGITS = re.compile(r"[0-9]+")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """What all ids mean under one kind of key.
+
+    Parameters
+    ----------
+    title, flag
+        The kind in words, and its word for ``--id-key``.
+    targets
+        The index of the image of each id; None where there is none, or not exactly one.
+    ambiguous
+        Place of an id -> the indices of the images that it fits, where those are several.
+    folded
+        Places of ids that fit only when case and Unicode form are ignored.
+    refused
+        Why a kind that could have served does not count.
+    """
+
+    title: str
+    flag: str
+    targets: list[int | None]
+    ambiguous: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    folded: tuple[int, ...] = ()
+    refused: str = ""
+
+    @property
+    def count(self) -> int:
+        """How many ids mean exactly one image."""
+        return len(self.targets) - self.targets.count(None)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every id means exactly one image."""
+        return None not in self.targets
+
+
+def base_name(path: str) -> str:
+    """Return what follows the last slash."""
+    return path.rsplit("/", 1)[-1]
+
+
+def stem(path: str) -> str:
+    """Return the base name without its last extension, as ``pathlib`` does."""
+    name = base_name(path)
+    dot = name.rfind(".")
+    return name[:dot] if 0 < dot < len(name) - 1 else name
+
+
+def tidy(path: str) -> str:
+    r"""Return a path with ``/`` for ``\`` and without a leading ``./``."""
+    path = path.replace("\\", "/")
+    return path.removeprefix("./")
+
+
+def fold(text: str) -> str:
+    """Return a text without differences of case and Unicode form."""
+    if text.isascii():
+        return text.casefold()
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+
+
+def resolve(title: str, flag: str, ids: Sequence[str | None], keys: Sequence[str | None]) -> Resolved:
+    """Look up each id among the keys of the images: exactly, else without case and Unicode form.
+
+    Parameters
+    ----------
+    title, flag
+        Of the kind.
+    ids
+        Each id as a key of this kind; None: the id can't be one.
+    keys
+        The key of each image; None: it has none.
+    """
+    exact, twice = _index(keys)
+    targets: list[int | None] = [exact.get(key) if key is not None else None for key in ids]
+    ambiguous = {place: twice[key] for place, key in enumerate(ids) if key in twice} if twice else {}
+    for place in ambiguous:
+        targets[place] = None
+    folded: list[int] = []
+    if any(target is None and _has_letters(key) for target, key in zip(targets, ids, strict=True)):
+        loose, loose_twice = _index([None if key is None else fold(key) for key in keys])
+        for place, target in enumerate(targets):
+            key = ids[place]
+            if target is None and key is not None and place not in ambiguous:
+                near = fold(key)
+                if near in loose_twice:
+                    ambiguous[place] = loose_twice[near]
+                elif near in loose:
+                    targets[place] = loose[near]
+                    folded.append(place)
+    return _without_shared(Resolved(title, flag, targets, ambiguous, tuple(folded)))
+
+
+def _has_letters(key: str | None) -> bool:
+    """Return whether a key can differ in case or Unicode form at all: numbers can't."""
+    return key is not None and not key.isdigit()
+
+
+def _index(keys: Iterable[str | None]) -> tuple[dict[str, int], dict[str, tuple[int, ...]]]:
+    found: dict[str, int] = {}
+    twice: dict[str, tuple[int, ...]] = {}
+    for index, key in enumerate(keys):
+        if key is not None:
+            first = found.setdefault(key, index)
+            if first != index:
+                twice[key] = (*twice.get(key, (first,)), index)
+    return found, twice
+
+
+def _without_shared(resolved: Resolved) -> Resolved:
+    """Unresolve ids that share an image with another id: two names of one image are a guess, not a match."""
+    targets = resolved.targets
+    taken = [target for target in targets if target is not None]
+    if len(set(taken)) == len(taken):
+        return resolved
+    seen: set[int] = set()
+    shared = {target for target in taken if target in seen or seen.add(target)}  # type: ignore[func-returns-value]
+    for place, target in enumerate(targets):
+        if target in shared and target is not None:
+            resolved.ambiguous[place] = (target,)
+            targets[place] = None
+    return resolved
+
+
+def by_path(ids: Sequence[ItemKey], paths: Sequence[str]) -> Resolved:
+    """Resolve ids that are paths: equal, or one the tail of the other at a slash.
+
+    So ``val2014/a.jpg`` meets ``a.jpg`` in the folder ``val2014``, and the other way round.
+    """
+    wanted = [tidy(key) if type(key) is str else None for key in ids]
+    found = resolve("relative path", "path", wanted, paths)
+    if found.complete or not any(key is not None and "/" in key for key in wanted):
+        return found
+    buckets: dict[str, list[int]] = {}
+    for index, path in enumerate(paths):
+        buckets.setdefault(fold(base_name(path)), []).append(index)
+    folded = set(found.folded)
+    for place, key in enumerate(wanted):
+        if key is None or "/" not in key or found.targets[place] is not None or place in found.ambiguous:
+            continue
+        near = buckets.get(fold(base_name(key)), [])
+        fits = [index for index in near if _is_tail(key, paths[index])]
+        if not fits:
+            fits = [index for index in near if _is_tail(fold(key), fold(paths[index]))]
+            folded |= {place} if len(fits) == 1 else set()
+        if len(fits) == 1:
+            found.targets[place] = fits[0]
+        elif fits:
+            found.ambiguous[place] = tuple(fits)
+    return _without_shared(replace(found, folded=tuple(sorted(folded))))
+
+
+def _is_tail(key: str, path: str) -> bool:
+    return key.endswith(f"/{path}") or path.endswith(f"/{key}")
+
+
+def by_number(ids: Sequence[ItemKey], names: Sequence[str | None], *, forced: bool) -> Resolved:
+    """Resolve ids that are numbers by the trailing number of each stem.
+
+    Parameters
+    ----------
+    ids
+        Whole numbers and strings of digits; where ``forced``, also names that end in a number.
+    names
+        The stem of each image.
+    forced
+        The user asked for it: stems need not share one pattern.
+    """
+    wanted = [as_number(key, forced=forced) for key in ids]
+    return resolve_numbers(wanted, names, forced=forced)
+
+
+def resolve_numbers(wanted: Sequence[str | None], names: Sequence[str | None], *, forced: bool) -> Resolved:
+    """Resolve numbers without leading zeros by the trailing number of each stem; see :func:`by_number`."""
+    split = [None if name is None else split_number(name) for name in names]
+    found = resolve("number in file name", "number", wanted, [None if part is None else part[1] for part in split])
+    indices = {target for target in found.targets if target is not None}
+    indices |= {index for several in found.ambiguous.values() for index in several}
+    if forced or one_pattern([part for index in sorted(indices) if (part := split[index])], names):
+        return found
+    refused = "file names do not share one pattern before the number" if indices else ""
+    return Resolved(found.title, found.flag, [None] * len(wanted), refused=refused)
+
+
+def split_number(name: str) -> tuple[str, str, int] | None:
+    """Return (what comes before, the number without leading zeros, its digits), or None.
+
+    A number counts only at the end, after ``_``, ``-`` or the start.
+    """
+    found = _NUMBER.search(name)
+    if found is None:
+        return None
+    digits = found.group(1)
+    return name[: found.start()], digits.lstrip("0") or "0", len(digits)
+
+
+def as_number(key: ItemKey, *, forced: bool) -> str | None:
+    """Return an id as a number without leading zeros; None where it is none."""
+    if type(key) is int:
+        return str(key) if key >= 0 else None
+    text = str(key)
+    if _DIGITS.fullmatch(text):
+        return text.lstrip("0") or "0"
+    part = split_number(stem(tidy(text))) if forced else None
+    return None if part is None else part[1]
+
+
+def one_pattern(parts: Sequence[tuple[str, str, int]], names: Sequence[str | None]) -> bool:
+    """Return whether numbered stems follow one pattern that no other stem of the folder breaks.
+
+    They share what comes before the number, and either the count of digits or the lack of
+    leading zeros. Among the rest, a stem that starts alike but does not go on with a number alone
+    breaks the pattern; where nothing comes before the number, one of equal length does: a number
+    among random hex names is an accident.
+    """
+    prefixes = {prefix for prefix, _, _ in parts}
+    if len(prefixes) != 1:
+        return False
+    widths = {width for _, _, width in parts}
+    if len(widths) > 1 and any(len(number) != width for _, number, width in parts):
+        return False
+    prefix = prefixes.pop()
+    alike = (name for name in names if name is not None and name.startswith(prefix) and (prefix or len(name) in widths))
+    return all(_DIGITS.fullmatch(name[len(prefix) :]) for name in alike)
+
+
+def by_text(title: str, flag: str, ids: Sequence[ItemKey], keys: Sequence[str | None]) -> Resolved:
+    """Resolve ids by their text."""
+    return resolve(title, flag, [str(key) for key in ids], keys)
+
+
+def by_annotation(
+    ids: Sequence[ItemKey], paths: Sequence[str], names: Sequence[str], file_names: Mapping[ItemKey, str]
+) -> Resolved:
+    """Resolve ids through an annotation file's file names: by path, else by base name."""
+    listed = {str(key): tidy(name) for key, name in file_names.items()}
+    wanted = [listed.get(str(key)) for key in ids]
+    title, flag = "ids of the annotation file", "annotation"
+    paths_found = resolve(title, flag, wanted, paths)
+    if paths_found.complete:
+        return paths_found
+    found = resolve(title, flag, [None if name is None else base_name(name) for name in wanted], names)
+    return found if found.count > paths_found.count else paths_found

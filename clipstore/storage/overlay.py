@@ -1,0 +1,95 @@
+"""An overlay: a store that rests on read-only base stores. Bases are read first and never written."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from clipstore.storage.catalogue import contents, files, segments, spaces
+from clipstore.storage.lookup import Shelf
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from clipstore.arrays import Ids, Vectors
+    from clipstore.storage.catalogue import Catalogue
+    from clipstore.storage.catalogue.segments import Modality
+
+
+@final
+class Stack:
+    """The shelves of several stores, looked up as one. What a base has is never asked of those after it.
+
+    Parameters
+    ----------
+    shelves
+        Bases first.
+    """
+
+    def __init__(self, shelves: Sequence[Shelf]) -> None:
+        self._shelves = tuple(shelves)
+
+    @property
+    def rows(self) -> int:
+        """How many vectors the shelves hold, repeats counted."""
+        return sum(shelf.rows for shelf in self._shelves)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the segments."""
+        return tuple(name for shelf in self._shelves for name in shelf.names)
+
+    def contains(self, ids: Ids) -> np.ndarray:
+        """Say of each id whether any store has it: bool of shape (rows,); raises as :meth:`Shelf.contains`."""
+        found = np.zeros(len(ids), dtype=bool)
+        for shelf in self._shelves:
+            found[~found] = shelf.contains(ids[~found])
+        return found
+
+    def gather(self, ids: Ids) -> Vectors:
+        """Return the vectors of ids in their order: float32 of shape (rows, dim); raises as :meth:`Shelf.gather`."""
+        owner = np.full(len(ids), len(self._shelves) - 1)
+        for number, shelf in reversed(list(enumerate(self._shelves[:-1]))):
+            owner[shelf.contains(ids)] = number
+        parts = [shelf.gather(ids[owner == number]) for number, shelf in enumerate(self._shelves)]
+        dim = max((part.shape[1] for part in parts), default=0)
+        result = np.empty((len(ids), dim), dtype=np.float32)
+        for number, part in enumerate(parts):
+            if len(part):
+                result[owner == number] = part
+        return result
+
+
+def shelf(catalogue: Catalogue, digest: str, modality: Modality) -> Shelf | Stack:
+    """Return all committed segments of a space and modality, those of the bases first."""
+    shelves = []
+    for one in (*catalogue.bases, catalogue):
+        with one.read() as tx:
+            shelves.append(Shelf(one.folder, segments.all(tx, digest, modality)))
+    return shelves[0] if len(shelves) == 1 else Stack(shelves)
+
+
+def version(catalogue: Catalogue) -> tuple[int, ...]:
+    """Return numbers that change with every commit to the store or a base."""
+    return tuple(one.version() for one in (*catalogue.bases, catalogue))
+
+
+def cuts(catalogue: Catalogue, digest: str, vector_keys: Ids) -> dict[int, int]:
+    """Return vector key -> tokens that did not fit, where any were, as any of the stores knows it."""
+    found: dict[int, int] = {}
+    for one in (*catalogue.bases, catalogue):
+        with one.read() as tx:
+            if not catalogue.bases or spaces.get(tx, digest) is not None:
+                found |= contents.cuts(tx, digest, vector_keys)
+    return found
+
+
+def paths(catalogue: Catalogue, image_ids: Iterable[int]) -> dict[int, str]:
+    """Return a known path of each image that has one, as any of the stores knows it."""
+    wanted = list(image_ids)
+    found: dict[int, str] = {}
+    for one in (*catalogue.bases, catalogue):
+        with one.read() as tx:
+            found |= files.paths(tx, wanted)
+    return found
