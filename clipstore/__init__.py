@@ -15,7 +15,28 @@ from clipstore.evaluate import score as score
 from clipstore.formats import Hints as Hints
 from clipstore.metrics.score import Score as Score
 from clipstore.metrics.score import Signature as Signature
+from clipstore.rerank import Reranked as Reranked
+from clipstore.rerank import Reranker as Reranker
+from clipstore.rerank import RewardScorer as RewardScorer
+from clipstore.rerank import rerank as rerank
+from clipstore.search import search as search
 from clipstore.store import Space as Space
 from clipstore.store import Store as Store
 
-__all__ = ["EvalSet", "Hints", "Score", "Scores", "Signature", "Space", "Store", "SystemScore", "errors", "score"]
+__all__ = [
+    "EvalSet",
+    "Hints",
+    "Reranked",
+    "Reranker",
+    "RewardScorer",
+    "Score",
+    "Scores",
+    "Signature",
+    "Space",
+    "Store",
+    "SystemScore",
+    "errors",
+    "rerank",
+    "score",
+    "search",
+]

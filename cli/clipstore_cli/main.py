@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from clipstore.errors import ClipstoreError
-from clipstore_cli import add, demo, listing, score
+from clipstore_cli import add, demo, listing, rerank, score, search
 from clipstore_cli.notes import Notes
 
 INTERRUPTED = 130
@@ -25,6 +25,9 @@ app = typer.Typer(
 )
 app.command("score")(score.score)
 app.command("add")(add.add)
+app.command("rerank")(rerank.rerank)
+app.command("search")(search.search)
+app.command("retrieve")(search.retrieve)
 app.command("ls")(listing.ls)
 app.command("info")(listing.info)
 app.command("demo")(demo.demo)

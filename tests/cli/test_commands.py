@@ -159,7 +159,7 @@ def test_the_module_is_the_command() -> None:
 
 
 def test_the_library_does_not_print() -> None:
-    """No print and no sys.stdout outside the command."""
+    """No print and no sys.stdout outside the command, the scripts that are run by hand, and the drop-ins."""
     import clipstore
 
     folder = Path(clipstore.__file__).parent
@@ -167,7 +167,8 @@ def test_the_library_does_not_print() -> None:
         str(path.relative_to(folder))
         for path in sorted(folder.rglob("*.py"))
         if re.search(r"^\s*print\(|sys\.stdout|sys\.argv|os\.environ\[", path.read_text(encoding="utf-8"), re.MULTILINE)
-        and path.name not in {"train.py", "__main__.py"}
+        and path.name not in {"train.py", "self_critical.py", "__main__.py"}
+        and path.parent.name != "compat"
     ]
     assert found == []
     assert Path(clipstore_cli.__file__).is_file()

@@ -1,0 +1,249 @@
+"""``clipstore rerank``: one caption out of several for each image, and what choosing bought."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, final
+
+import typer
+
+from clipstore import EvalSet
+from clipstore.errors import InputError
+from clipstore.formats import read_captions
+from clipstore.rerank import Reranked, Stage, save_as, saved_nbest, write
+from clipstore.rerank import rerank as choose
+from clipstore.rerank.saving import dumps
+from clipstore.tables import text
+from clipstore_cli import inputs, opening, options, output
+from clipstore_cli.grouped import grouped
+from clipstore_cli.notes import Notes
+from clipstore_cli.settings import Settings
+
+if TYPE_CHECKING:
+    from clipstore.formats import Captions, Hints
+    from clipstore.store import Space, Store
+
+PickFormat = Literal["coco", "clipscore", "jsonl", "parquet"]
+
+_MODEL_FREE = frozenset({"logp", "vote", "rrf"})
+
+NBest = Annotated[
+    list[str], typer.Argument(metavar="NBEST...", help="n-best file; several are pooled; with -t also a saved system.")
+]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Choosing:
+    """How to choose."""
+
+    by: Annotated[
+        Literal["clip", "logp", "mix", "mbr", "consensus", "vote", "rrf"], typer.Option("--by", help="The selector.")
+    ] = "clip"
+    clip_weight: Annotated[
+        float | None, typer.Option("--clip-weight", min=0, max=1, help="Weight of CLIP-S in mix; else 0.5 or tuned.")
+    ] = None
+    fuse: Annotated[str | None, typer.Option("--fuse", help="What rrf joins, such as clip,logp,mbr.")] = None
+    k: Annotated[int, typer.Option("-k", min=1, help="Captions to keep of each image.")] = 1
+    mmr: Annotated[
+        float | None, typer.Option("--mmr", min=0, max=1, help="With -k: diverse ones, lambda 1 = best only.")
+    ] = None
+    cascade: Annotated[
+        str | None, typer.Option("--cascade", help="Models in a row, each with how many it keeps: M1:5,M2:1.")
+    ] = None
+    candidates_are: Annotated[
+        Literal["auto", "beams", "samples"],
+        typer.Option("--candidates-are", help="Ordered beams or samples, for the gain curve."),
+    ] = "auto"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """How the weight of mix is found, and who judges."""
+
+    tune_on: Annotated[
+        list[str] | None, typer.Option("--tune-on", help="Development n-best file for the weight.", metavar="DEV")
+    ] = None
+    tune_refs: Annotated[
+        Path | None, typer.Option("--tune-refs", help="References of the development images.", metavar="FILE")
+    ] = None
+    tune_images: Annotated[
+        Path | None,
+        typer.Option("--tune-images", help="Folder of the development images; else --images.", metavar="DIR"),
+    ] = None
+    target: Annotated[str, typer.Option("--target", help="What tuning raises: cider or clip-s.")] = "cider"
+    allow_circular: Annotated[
+        bool, typer.Option("--allow-circular", help="Tune on the selector's own model all the same.")
+    ] = False
+    report_model: Annotated[
+        str | None, typer.Option("--report-model", help="Another model to judge the picks with.", metavar="MODEL")
+    ] = None
+
+
+SaveAs = Annotated[
+    str | None, typer.Option("--save-as", help="Keep the picks as a system of the set (-t).", metavar="NAME")
+]
+Format = Annotated[
+    PickFormat | None,
+    typer.Option("--format", help="coco and clipscore: submission files; jsonl, parquet: with scores."),
+]
+
+
+@grouped
+def rerank(
+    nbest: NBest,
+    choosing: Choosing,
+    tuning: Tuning,
+    evalset: options.SetOptions,
+    model: options.ModelOptions,
+    reading: options.Reading,
+    common: options.Common,
+    evalset_name: options.EvalSetName = None,
+    format_: Format = None,
+    save: SaveAs = None,
+    replace: options.Replace = False,
+    json: options.Json = False,
+    out: options.Out = None,
+) -> int:
+    """Choose one caption of several for each image, and say what that bought.
+
+    The picks go to -o FILE (else to stdout), the table of the gain to stdout (else to stderr).
+    """
+    settings = Settings.read()
+    hints = inputs.hints_of(reading, settings)
+    notes = Notes(quiet=common.quiet)
+    if save is not None and evalset_name is None:
+        msg = f"--save-as {save} keeps the picks as a system of a saved eval set: name it with -t SET"
+        raise InputError(msg)
+    if _format(format_, out) == "parquet" and out is None:
+        msg = "--format parquet needs -o FILE: it is no text"
+        raise InputError(msg)
+    if evalset_name is None:
+        given = tuple(read_captions(one, hints) for one in nbest)
+        items = _set(evalset, settings, hints, choosing).covering(given, hints, evalset.missing)
+    else:
+        inputs.refuse_files(evalset, evalset_name)
+    with opening.open_store(common.store, settings, notes, create=evalset_name is None) as opened, notes:
+        if evalset_name is not None:
+            items = EvalSet.load(opened, evalset_name)
+            given = tuple(_read(opened, evalset_name, one, hints) for one in nbest)
+        inputs.say_set(items, notes)
+        space = _space(choosing, model, opened, settings)
+        report = None if tuning.report_model is None else opened.space(tuning.report_model, device=model.device)
+        found = choose(
+            space,
+            given,
+            items,
+            by=choosing.by,
+            clip_weight=choosing.clip_weight,
+            tune_on=None if tuning.tune_on is None else tuple(tuning.tune_on),
+            tune_refs=_development(evalset, tuning, settings, hints),
+            target=tuning.target,
+            allow_circular=tuning.allow_circular,
+            k=choosing.k,
+            mmr=choosing.mmr,
+            cascade=_stages(choosing, model, opened),
+            fuse=None if choosing.fuse is None else choosing.fuse.split(","),
+            report_space=report,
+            ordered={"auto": None, "beams": True, "samples": False}[choosing.candidates_are],
+            missing=evalset.missing,
+            hints=hints,
+            encode=not model.no_encode,
+            progress=notes.progress,
+        )
+        if save is not None:
+            notes.say(f"{save}: {save_as(opened, items, save, found, replace=replace)} in {evalset_name}")
+    return finish(found, notes, format_=_format(format_, out), json=json, out=out, printed=save is None)
+
+
+def _format(given: PickFormat | None, out: Path | None) -> PickFormat:
+    """Return the format asked for, else the one that the file's name says."""
+    if given is not None:
+        return given
+    by_suffix: dict[str, PickFormat] = {".json": "coco", ".parquet": "parquet"}
+    return by_suffix.get("" if out is None else out.suffix, "jsonl")
+
+
+def _read(store: Store, set_name: str, one: str, hints: Hints) -> Captions:
+    """Return a file's captions, or those of a saved system where no file has that name."""
+    if one == "-" or Path(one).exists() or any(mark in one for mark in "*?["):
+        return read_captions(one, hints)
+    return saved_nbest(store, set_name, one)
+
+
+def _set(chosen: options.SetOptions, settings: Settings, hints: Hints, choosing: Choosing) -> EvalSet:
+    """Return the eval set of the options; methods that look at texts alone need no images."""
+    needs = choosing.cascade is not None or choosing.by in {"clip", "mix"}
+    if needs or settings.value("images", None if chosen.images is None else str(chosen.images)) is not None:
+        return inputs.read_set(chosen, settings, hints)
+    refs = settings.value("refs", None if chosen.refs is None else str(chosen.refs))
+    return EvalSet.read(refs=refs, annotations=chosen.annotations, hints=hints, missing=chosen.missing)
+
+
+def _space(choosing: Choosing, model: options.ModelOptions, store: Store, settings: Settings) -> Space | None:
+    """Return the space of the model in force; None where the method needs none and none was named."""
+    free = choosing.by in _MODEL_FREE and choosing.mmr is None
+    if choosing.cascade is not None or (free and settings.value("model", model.model) is None):
+        return None
+    return inputs.space_of(model, store, settings)
+
+
+def _development(chosen: options.SetOptions, tuning: Tuning, settings: Settings, hints: Hints) -> EvalSet | None:
+    """Return the eval set of the development images: their references and folder; None: that of the command."""
+    if tuning.tune_on is None or (tuning.tune_refs is None and tuning.tune_images is None):
+        return None
+    folder = tuning.tune_images or chosen.images
+    images = settings.value("images", None if folder is None else str(folder))
+    return EvalSet.read(images=images, refs=tuning.tune_refs, hints=hints, missing="skip")
+
+
+def _stages(choosing: Choosing, model: options.ModelOptions, store: Store) -> list[Stage] | None:
+    """Return the stages of ``M1:5,M2:1``.
+
+    Raises
+    ------
+    InputError
+        When a part names no model or no number.
+    """
+    if choosing.cascade is None:
+        return None
+    stages = []
+    for part in choosing.cascade.split(","):
+        name, _, keep = part.strip().rpartition(":")
+        if not name or not keep.isdecimal():
+            msg = f"--cascade {choosing.cascade}: {part!r} is not MODEL:NUMBER, such as ViT-L-14/openai:5"
+            raise InputError(msg)
+        stages.append(Stage(store.space(name, device=model.device, precision=model.precision), int(keep)))
+    return stages
+
+
+def finish(found: Reranked, notes: Notes, *, format_: PickFormat, json: bool, out: Path | None, printed: bool) -> int:
+    """Say what was done, write the picks and the gain, and return the exit code."""
+    for line in found.described:
+        notes.say(line)
+    notes.say(str(found.work))
+    inputs.say_warnings([*found.warnings, *found.guards.warnings()], notes)
+    if out is not None:
+        write(out, found, format_)
+    if json:
+        output.emit(output.dumps(found.to_dict()), None)
+    elif out is not None or not printed:
+        output.emit_table(found.table(), None)
+    else:
+        notes.say(text(found.table()).rstrip())
+        _print(found, format_)
+    return inputs.unreadable(found.failures, notes)
+
+
+def _print(found: Reranked, format_: PickFormat) -> None:
+    """Write the picks to stdout."""
+    if format_ == "jsonl":
+        sys.stdout.write(dumps(found))
+    elif format_ == "coco":
+        output.emit(output.dumps([{"image_id": pick.key, "caption": pick.caption} for pick in found.picks]), None)
+    else:
+        output.emit(output.dumps({str(pick.key): pick.caption for pick in found.picks if not pick.rank}), None)
+    sys.stdout.flush()

@@ -1,0 +1,135 @@
+"""Selectors in a row: each keeps the best of what it is shown, and the last decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, final, runtime_checkable
+
+import numpy as np
+
+from clipstore.errors import InputError
+from clipstore.rerank.embedding import embedded
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clipstore.arrays import Ids, Scores
+    from clipstore.rerank.candidates import Candidates
+    from clipstore.rerank.embedding import Switches
+    from clipstore.rerank.ragged import Numbers, Ragged
+    from clipstore.store import Space
+
+
+@runtime_checkable
+class PairScores(Protocol):
+    """A scorer that looks at an image and a caption together, and so has no vectors."""
+
+    @property
+    def shown(self) -> str:
+        """What signatures call it."""
+        ...
+
+    def score_pairs(self, image_ids: Ids, texts: Sequence[str]) -> Scores:
+        """Return the score of each pair, larger is better; float32, shape (len(texts),).
+
+        Parameters
+        ----------
+        image_ids
+            Content ids, int64, shape (len(texts),).
+        texts
+            Captions as they came.
+        """
+        ...
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One selector of a cascade: who scores, and how many candidates of each image it keeps."""
+
+    scorer: Space | PairScores
+    keep: int
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """An order of the candidates, as a selector left them.
+
+    Parameters
+    ----------
+    scores
+        The deciding selector's score of each candidate, float64, shape (total,); NaN where it saw none.
+    standing
+        Their order as numbers, larger is better, no NaN, shape (total,).
+    encoded
+        Texts that had to be encoded.
+    """
+
+    scores: Numbers
+    standing: Numbers
+    encoded: int = 0
+
+
+def check(stages: Sequence[Stage]) -> None:
+    """Refuse a cascade that does not narrow.
+
+    Raises
+    ------
+    InputError
+        When there are fewer than two stages, or one keeps none or more than the one before.
+    """
+    keeps = [stage.keep for stage in stages]
+    if len(keeps) < 2 or min(keeps) < 1 or sorted(keeps, reverse=True) != keeps:
+        shown = ", ".join(map(str, keeps))
+        msg = f"a cascade has two or more models, each keeping no more than the one before, not {shown or 'none'}"
+        raise InputError(msg)
+
+
+def run(stages: Sequence[Stage], candidates: Candidates, image_ids: Ids, switches: Sequence[Switches]) -> Chosen:
+    """Let each stage score what the one before kept; only survivors are encoded by the later ones.
+
+    Parameters
+    ----------
+    stages
+        In order.
+    candidates
+        Non-empty captions only.
+    image_ids
+        Content id of each image; every stage's space holds its vector.
+    switches
+        One a stage.
+    """
+    lists = candidates.lists
+    alive = np.ones(lists.total, np.bool_)
+    level = np.zeros(lists.total)
+    scores = np.full(lists.total, np.nan)
+    encoded = 0
+    for number, (stage, switch) in enumerate(zip(stages, switches, strict=True)):
+        shown, kept_lists = candidates.where(alive)
+        places = np.flatnonzero(alive)
+        found, work = _scored(stage.scorer, shown, image_ids[kept_lists], switch)
+        encoded += work
+        scores = np.full(lists.total, np.nan)
+        scores[places] = found
+        order = shown.lists.order(found)
+        position = np.empty(len(order), np.int64)
+        position[order] = shown.lists.places
+        level[places] = _placed(number, position, lists)
+        alive = np.zeros(lists.total, np.bool_)
+        alive[places[position < stage.keep]] = True
+    return Chosen(scores, level, encoded)
+
+
+def _placed(stage: int, position: Ids, lists: Ragged) -> Numbers:
+    """Return numbers that order candidates by how far they came, then by their place there."""
+    longest = int(lists.counts.max(initial=1)) + 1
+    return (stage + 1.0) * longest - position
+
+
+def _scored(scorer: Space | PairScores, shown: Candidates, image_ids: Ids, switches: Switches) -> tuple[Numbers, int]:
+    if isinstance(scorer, PairScores):
+        pairs = image_ids[shown.lists.owners]
+        return scorer.score_pairs(pairs, shown.texts).astype(np.float64), 0
+    placed, _, encoded = embedded(scorer, shown, image_ids, switches)
+    return placed.clip_s, encoded

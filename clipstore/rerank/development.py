@@ -1,0 +1,147 @@
+"""The development images that a weight is tuned on: their candidates, references and target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from clipstore.errors import InputError
+from clipstore.evalset import EvalSet
+from clipstore.rerank.candidates import gathered
+from clipstore.rerank.embedding import NO_IMAGE, embedded, place_images
+from clipstore.rerank.signatures import digest_of
+from clipstore.rerank.targets import cider_of
+from clipstore.rerank.tuning import tuned
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from clipstore import formats
+    from clipstore.formats import Captions, Hints
+    from clipstore.rerank.candidates import Candidates
+    from clipstore.rerank.embedding import Switches
+    from clipstore.rerank.ragged import Numbers
+    from clipstore.rerank.targets import Target
+    from clipstore.rerank.tuning import Tuned
+    from clipstore.store import Space
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Development:
+    """Development candidates and the set that they belong to."""
+
+    candidates: Candidates
+    evalset: EvalSet
+
+    @classmethod
+    def read(
+        cls,
+        given: Sequence[Captions],
+        refs: formats.Source | EvalSet | None,
+        evalset: EvalSet,
+        hints: Hints,
+        chosen_from: Candidates,
+    ) -> Development:
+        """Meet development candidates with their images and references.
+
+        Parameters
+        ----------
+        given
+            The development n-best file or files.
+        refs
+            Its references or its own eval set; None: the images and references of ``evalset``.
+        evalset
+            The set that is to be reranked; its image folder serves here too.
+        hints
+            Overrides for formats and ids.
+        chosen_from
+            What is to be reranked: its log-probabilities must be of the same kind.
+
+        Raises
+        ------
+        InputError
+            When the two files' log-probabilities are of different kinds, or ids do not meet images.
+        """
+        if refs is None or isinstance(refs, EvalSet):
+            own = refs or evalset
+        else:
+            images = evalset.folder.path if evalset.folder is not None else None
+            own = EvalSet.read(images=images, refs=refs, hints=hints, missing="skip")
+        own = own.covering(given, hints, "skip")
+        candidates = gathered(given, own, hints, "skip")
+        candidates.require_logps("mix")
+        if candidates.kinds != chosen_from.kinds:
+            kinds = [", ".join(sorted(one.kinds)) or "none" for one in (candidates, chosen_from)]
+            msg = (
+                f"{candidates.source}: its log-probabilities are {kinds[0]}, those of {chosen_from.source} {kinds[1]}: "
+                "a weight tuned on one does not fit the other"
+            )
+            raise InputError(msg)
+        written, _ = candidates.where(candidates.written)
+        return cls(written, own)
+
+
+def tune(
+    development: Development,
+    space: Space | None,
+    switches: Switches,
+    target: Target,
+    report_space: Space | None,
+    *,
+    allow_circular: bool = False,
+) -> Tuned:
+    """Choose the weight of ``mix`` on development images.
+
+    Raises
+    ------
+    InputError
+        When the target shares the selector's model and ``allow_circular`` is False, or there is no model.
+    NoReferences
+        When the target needs references and there are none.
+    """
+    if space is None:
+        msg = "--by mix needs a model: name one with --model"
+        raise InputError(msg)
+    judge = report_space or space
+    if target == "clip-s" and digest_of(judge) == digest_of(space) and not allow_circular:
+        msg = (
+            f"the target clip-s is the selector's own model ({space.shown}): any weight below 1 lowers it, "
+            "so nothing is learnt. Tune on cider, name another --report-model, or pass --allow-circular"
+        )
+        raise InputError(msg)
+    candidates = development.candidates
+    clip, seen = _clip_s(space, development, switches)
+    if target == "cider":
+        values = cider_of(candidates, development.evalset)
+    else:
+        values, also = _clip_s(judge, development, switches)
+        seen &= also
+    values[~seen[candidates.lists.owners]] = np.nan
+    return tuned(
+        clip,
+        candidates.logps,
+        values,
+        candidates.lists,
+        candidates.numbers,
+        candidates.keys,
+        name=target,
+        source=candidates.source,
+    )
+
+
+def _clip_s(space: Space, development: Development, switches: Switches) -> tuple[Numbers, np.ndarray]:
+    """Return CLIP-S of each development candidate, and which images could be read (0 elsewhere)."""
+    candidates = development.candidates
+    if not development.evalset.has_images:
+        msg = f"{candidates.source}: tuning the weight of CLIP-S needs the development images: give --images"
+        raise InputError(msg)
+    ids, _ = place_images(space, development.evalset, candidates, switches)
+    seen = ids != NO_IMAGE
+    shown, kept = candidates.where(seen[candidates.lists.owners])
+    placed, _, _ = embedded(space, shown, ids[kept], switches)
+    out = np.zeros(candidates.lists.total)
+    out[seen[candidates.lists.owners]] = placed.clip_s
+    return out, seen

@@ -1,0 +1,317 @@
+"""``rerank``: candidates in, typed picks out, through a real store."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import drawn
+import numpy as np
+import pytest
+
+import clipstore as cs
+from clipstore import EvalSet, Store
+from clipstore.errors import InputError, NotStored, Unpaired
+from clipstore.evalset import load_systems, save, systems_in
+from clipstore.rerank import METHODS, Stage, rerank, save_as, saved_nbest, write
+from clipstore.store import Space
+
+Rows = list[dict[str, object]]
+
+
+def test_clip_picks_what_scores_best(space: Space, evalset: EvalSet, nbest: Rows) -> None:
+    """Each pick is the candidate with the largest CLIP-S, and its score is what ``score`` gives it."""
+    found = rerank(space, nbest, evalset)
+    assert [pick.key for pick in found.picks] == list(evalset.keys)
+    scores = cs.score(space, {"picks": found.captions}, evalset)
+    for pick, row in zip(found, nbest, strict=True):
+        assert pick.score == max(score for score in pick.scores if score is not None)
+        assert pick.caption == row["captions"][pick.picked]
+        assert (pick.of, pick.top1_score) == (len(row["captions"]), pick.scores[0])
+        assert scores["picks"].clip_s[pick.key] == pytest.approx(pick.score, abs=1e-6)
+    assert found[drawn.name(2)].key == drawn.name(2)
+
+
+def test_only_new_texts_are_encoded(space: Space, encoder: drawn.Watched, evalset: EvalSet, nbest: Rows) -> None:
+    """Images once, candidates once; a second file encodes its new captions alone, references never."""
+    rerank(space, nbest, evalset)
+    assert encoder.images == 6
+    assert len(encoder.texts) == sum(len(row["captions"]) for row in nbest)
+    encoder.texts.clear()
+    nbest[0]["captions"] = [*nbest[0]["captions"], "a new caption"]
+    nbest[0]["mean_logprob"] = [*nbest[0]["mean_logprob"], -9.0]
+    found = rerank(space, nbest, evalset)
+    assert encoder.images == 6
+    assert encoder.texts == ["a photo depicts a new caption"]
+    assert found.work.texts_encoded == 1
+    with pytest.raises(NotStored):
+        rerank(space, {drawn.name(0): ["not", "stored"]}, evalset, missing="skip", encode=False)
+
+
+@pytest.mark.parametrize("by", METHODS)
+def test_every_method_gives_one_caption_an_image(space: Space, evalset: EvalSet, nbest: Rows, by: str) -> None:
+    """Typed picks, a signature that names the method, a gain, and JSON without NaN."""
+    found = rerank(space, nbest, evalset, by=by)
+    assert len(found) == 6
+    assert f"by:{by}" in str(found.signature)
+    assert found.gain is not None
+    assert found.gain.upper_bound is (by not in {"logp", "vote"})
+    json.dumps(found.to_dict(), allow_nan=False)
+    assert "picked - first" in str(found)
+
+
+def test_log_probabilities_alone_need_no_model_and_no_image(space: Space, nbest: Rows) -> None:
+    """``logp``, ``vote`` and ``rrf`` of both work without a space; CIDEr judges where references are."""
+    bare = EvalSet.read(refs=drawn.references(6))
+    for by in ("logp", "vote", "rrf"):
+        found = rerank(None, nbest, bare, by=by)
+        assert found.gain is not None
+        assert found.gain.judge == "CIDEr|tokens:own"
+    best = rerank(None, nbest, bare, by="logp")
+    for pick, row in zip(best, nbest, strict=True):
+        assert pick.picked == int(np.argmax(row["mean_logprob"]))
+    assert rerank(None, nbest, EvalSet.read(), by="vote").gain is None
+    with pytest.raises(InputError, match="needs a model"):
+        rerank(None, nbest, bare, by="mbr")
+    with pytest.raises(InputError, match="needs images"):
+        rerank(space, nbest, bare)
+
+
+def test_ties_go_to_the_lower_rank(space: Space, evalset: EvalSet) -> None:
+    """Equal captions and spellings that a tokenizer reads alike tie; the rank in the file decides, not the row."""
+    same = {key: ["A  dog", "a dog", "a dog"] for key in evalset.keys}
+    assert {pick.picked for pick in rerank(space, same, evalset)} == {0}
+    rows = [
+        {"image_id": key, "rank": rank, "caption": text}
+        for key in evalset.keys
+        for rank, text in ((1, "a dog"), (0, "A dog"))
+    ]
+    assert {pick.caption for pick in rerank(space, rows, evalset)} == {"A dog"}
+
+
+def test_an_empty_caption_is_picked_only_where_there_is_no_other(space: Space, evalset: EvalSet) -> None:
+    """It comes last whatever the method, its CLIP-S is 0, and nothing is encoded for it."""
+    first, *rest = evalset.keys
+    lists = {first: ["", "  "], **{key: ["", f"a caption of {key}"] for key in rest}}
+    for by in ("clip", "vote", "mbr", "consensus", "rrf"):
+        found = rerank(space, lists, evalset, by=by)
+        assert [pick.picked for pick in found] == [0, 1, 1, 1, 1, 1]
+        assert found.guards.picked.empty == 1
+    assert rerank(space, lists, evalset)[first].score == 0
+    diverse = rerank(space, lists, evalset, k=2, mmr=0.5)
+    assert [pick.picked for pick in diverse if pick.key == first] == [0]
+
+
+def test_mix_says_its_weight_and_refuses_what_it_cant_mix(space: Space, evalset: EvalSet, nbest: Rows) -> None:
+    """0.5 unless given; missing or mixed log-probabilities are an error with the way out."""
+    found = rerank(space, nbest, evalset, by="mix")
+    assert any("weight of CLIP-S is 0.5" in line for line in found.warnings)
+    assert "weight:0.5|tuned:no" in str(found.signature)
+    given = rerank(space, nbest, evalset, by="mix", clip_weight=0.6)
+    assert not given.warnings
+    assert "weight:0.6" in str(given.signature)
+    for weight, pure in ((1.0, "clip"), (0.0, "logp")):
+        mixed = rerank(space, nbest, evalset, by="mix", clip_weight=weight)
+        assert mixed.captions == rerank(space, nbest, evalset, by=pure).captions
+    with pytest.raises(InputError, match="needs log-probabilities"):
+        rerank(space, {key: ["a", "b"] for key in evalset.keys}, evalset, by="mix")
+    sums = [
+        {"image_id": row["image_id"], "captions": row["captions"], "sum_logprob": row["mean_logprob"]} for row in nbest
+    ]
+    with pytest.raises(InputError, match=r"several kinds \(mean, sum\)"):
+        rerank(space, (nbest, sums), evalset, by="mix")
+
+
+def test_pooled_files_are_one_list(space: Space, evalset: EvalSet) -> None:
+    """Systems of one caption an image become candidates in the order of the files."""
+    pool = tuple(drawn.captions(6, f"system {name} says") for name in "abc")
+    found = rerank(space, pool, evalset)
+    assert {pick.of for pick in found} == {3}
+    for pick in found:
+        assert pick.caption.startswith(f"system {'abc'[pick.picked]} ")
+
+
+def test_pooled_log_probabilities_on_other_scales_are_named(evalset: EvalSet) -> None:
+    """One system a hundred times off: logp says that it compares systems."""
+    systems = [
+        [
+            {"image_id": key, "caption": f"{scale} {key}", "logprob": scale * (1 + i / 10)}
+            for i, key in enumerate(evalset.keys)
+        ]
+        for scale in (-9.0, -8.0, -700.0)
+    ]
+    found = rerank(None, tuple(systems), EvalSet.read(), by="logp")
+    assert any("different scales" in line and "place 2: 875" in line for line in found.warnings)
+
+
+def test_a_cascade_that_keeps_all_is_the_last_model_alone(
+    space: Space, other: Space, evalset: EvalSet, nbest: Rows
+) -> None:
+    """With k = N the first model has no say."""
+    found = rerank(None, nbest, evalset, cascade=[Stage(space, 4), Stage(other, 1)])
+    assert found.captions == rerank(other, nbest, evalset).captions
+    assert "stages:fake:4,fake:32:1" in str(found.signature)
+
+
+def test_a_cascade_encodes_survivors_only(store: Store, space: Space, evalset: EvalSet, nbest: Rows) -> None:
+    """The second model sees one candidate of each image, and that one is picked."""
+    watched = drawn.Watched(16)
+    second = store.custom_space(watched, "fake:16")
+    found = rerank(None, nbest, evalset, cascade=[Stage(space, 1), Stage(second, 1)])
+    assert len(watched.texts) == 6
+    assert found.captions == rerank(space, nbest, evalset).captions
+    assert all(sum(score is not None for score in pick.scores) == 1 for pick in found)
+    assert found.gain is not None
+    assert found.gain.upper_bound
+
+
+def test_a_pair_scorer_may_decide(space: Space, evalset: EvalSet, nbest: Rows) -> None:
+    """Anything with ``score_pairs`` is a stage; it sees survivors and content ids."""
+
+    class Longest:
+        shown = "longest"
+
+        def score_pairs(self, image_ids: np.ndarray, texts: list[str]) -> np.ndarray:
+            assert len(image_ids) == len(texts) == 12
+            return np.array([len(text) for text in texts], np.float32)
+
+    found = rerank(space, nbest, evalset, cascade=[Stage(space, 2), Stage(Longest(), 1)])
+    assert len(found) == 6
+
+
+@pytest.mark.parametrize("keeps", [[3], [2, 3], [0, 0]])
+def test_a_cascade_must_narrow(space: Space, evalset: EvalSet, nbest: Rows, keeps: list[int]) -> None:
+    """One stage, a widening one, or none kept is an error."""
+    with pytest.raises(InputError, match="cascade"):
+        rerank(space, nbest, evalset, cascade=[Stage(space, keep) for keep in keeps])
+
+
+def test_several_captions_of_each_image(space: Space, evalset: EvalSet, nbest: Rows) -> None:
+    """-k gives the best first, as many as there are; the first is the single pick."""
+    one, three = rerank(space, nbest, evalset), rerank(space, nbest, evalset, k=3)
+    assert [pick.caption for pick in three if pick.rank == 0] == [pick.caption for pick in one]
+    assert len(three) == sum(min(3, len(row["captions"])) for row in nbest)
+    for key in evalset.keys:
+        scores = [pick.score for pick in three if pick.key == key]
+        assert scores == sorted(scores, reverse=True)
+    diverse = rerank(space, nbest, evalset, k=3, mmr=1.0)
+    assert [pick.caption for pick in diverse] == [pick.caption for pick in three]
+
+
+def test_another_judge_lifts_the_upper_bound(space: Space, other: Space, evalset: EvalSet, nbest: Rows) -> None:
+    """Selector = judge is titled so; a report model of its own is not."""
+    own = rerank(space, nbest, evalset)
+    assert own.gain is not None
+    assert own.gain.upper_bound
+    assert "upper bound" in str(own)
+    assert "--report-model" in str(own)
+    apart = rerank(space, nbest, evalset, report_space=other)
+    assert apart.gain is not None
+    assert not apart.gain.upper_bound
+    assert "upper bound" not in str(apart)
+    again = rerank(space, nbest, evalset, report_space=space)
+    assert again.gain is not None
+    assert again.gain.upper_bound
+
+
+def test_tuning_on_development_images(space: Space, other: Space, evalset: EvalSet, nbest: Rows) -> None:
+    """The weight comes from the grid, with its line; circular targets and clashes are refused."""
+    found = rerank(space, nbest, evalset, by="mix", tune_on=nbest)
+    assert found.tuned is not None
+    assert "cross-fitted" in found.tuned.described()
+    assert "tuned:cider" in str(found.signature)
+    assert rerank(space, nbest, evalset, by="mix", tune_on=nbest, tune_refs=drawn.references(6)).tuned == found.tuned
+    with pytest.raises(InputError, match="--allow-circular"):
+        rerank(space, nbest, evalset, by="mix", tune_on=nbest, target="clip-s")
+    circular = rerank(space, nbest, evalset, by="mix", tune_on=nbest, target="clip-s", allow_circular=True)
+    assert circular.tuned is not None
+    assert circular.tuned.grid[-1] == max(circular.tuned.grid)
+    assert rerank(space, nbest, evalset, by="mix", tune_on=nbest, target="clip-s", report_space=other).tuned
+    with pytest.raises(InputError, match="leave one of them out"):
+        rerank(space, nbest, evalset, by="mix", tune_on=nbest, clip_weight=0.3)
+    with pytest.raises(InputError, match="tuned for --by mix"):
+        rerank(space, nbest, evalset, tune_on=nbest)
+    sums = [
+        {"image_id": row["image_id"], "captions": row["captions"], "sum_logprob": row["mean_logprob"]} for row in nbest
+    ]
+    with pytest.raises(InputError, match="does not fit the other"):
+        rerank(space, nbest, evalset, by="mix", tune_on=sums)
+
+
+def test_what_cant_be_asked(space: Space, evalset: EvalSet, nbest: Rows) -> None:
+    """Unknown names, odd numbers and uncovered images are errors that say what there is."""
+    for options, words in (
+        ({"by": "best"}, "there is: clip, logp"),
+        ({"k": 0}, "1 or more"),
+        ({"mmr": 0.5}, "give -k 2"),
+        ({"mmr": 2, "k": 2}, "between 0 and 1"),
+        ({"by": "mix", "clip_weight": 1.5}, "between 0 and 1"),
+        ({"by": "rrf", "fuse": ["mix"]}, "rrf joins"),
+        ({"by": "mix", "tune_on": nbest, "target": "bleu"}, "cider, clip-s"),
+    ):
+        with pytest.raises(InputError, match=words):
+            rerank(space, nbest, evalset, **options)
+    with pytest.raises(Unpaired, match="1 of 6 images have no caption"):
+        rerank(space, nbest[1:], evalset)
+    assert len(rerank(space, nbest[1:], evalset, missing="skip")) == 5
+
+
+def test_an_image_that_cant_be_read_is_left_out(space: Space, tmp_path: Path, nbest: Rows) -> None:
+    """The others are reranked, and the failure is named."""
+    folder = drawn.draw(tmp_path / "odd", 6)
+    (folder / f"{drawn.name(3)}.png").write_bytes(b"no image")
+    found = rerank(space, nbest, EvalSet.read(images=folder))
+    assert len(found) == 5
+    assert [failure.name for failure in found.failures] == [f"{drawn.name(3)}.png"]
+
+
+@pytest.mark.parametrize(
+    ("format_", "name"), [("coco", "p.json"), ("clipscore", "q.json"), ("jsonl", "p.jsonl"), ("parquet", "p.parquet")]
+)
+def test_the_output_goes_back_into_score(
+    space: Space, evalset: EvalSet, nbest: Rows, tmp_path: Path, format_: str, name: str
+) -> None:
+    """Each format is read by ``score`` as a system, with the ids as they came."""
+    found = rerank(space, nbest, evalset)
+    write(tmp_path / name, found, format_)
+    scores = cs.score(space, {"picks": tmp_path / name}, evalset)
+    assert scores["picks"].clip_s.mean == pytest.approx(np.mean([pick.score for pick in found]), abs=1e-6)
+
+
+def test_a_row_of_the_json_lines(space: Space, evalset: EvalSet, nbest: Rows, tmp_path: Path) -> None:
+    """Image, caption, picked, of, score, top1_score, and every candidate's score."""
+    found = rerank(space, nbest, evalset)
+    write(tmp_path / "picks.jsonl", found)
+    row = json.loads((tmp_path / "picks.jsonl").read_text().splitlines()[2])
+    assert list(row) == ["image", "caption", "picked", "of", "score", "top1_score", "scores"]
+    assert (row["of"], len(row["scores"])) == (4, 4)
+    with pytest.raises(InputError, match="coco, clipscore"):
+        write(tmp_path / "x", found, "xml")
+
+
+def test_picks_are_kept_as_a_system_with_their_origin(
+    store: Store, space: Space, evalset: EvalSet, nbest: Rows
+) -> None:
+    """Under a saved set, with method, selector's fingerprint and N; an n-best system can be read back."""
+    ids = store.identify(evalset.images()).ids
+    from clipstore.formats import read_captions
+
+    save(store, "six", evalset, {"beams": read_captions(nbest)}, ids)
+    loaded = EvalSet.load(store, "six")
+    found = rerank(space, saved_nbest(store, "six", "beams"), loaded, by="mix")
+    assert found.captions == rerank(space, nbest, evalset, by="mix").captions
+    assert save_as(store, loaded, "best", found) == "added"
+    kept = next(row for row in systems_in(store, "six") if row.name == "best")
+    assert kept.origin["method"] == "mix"
+    assert kept.origin["selectors"] == [space.fingerprint.digest]
+    assert kept.origin["n"] == "2-4"
+    assert load_systems(store, loaded, ["best"])[0].texts == tuple(found.captions.values())
+    with pytest.raises(InputError, match="saved eval set"):
+        save_as(store, replace(evalset, name=None), "best", found)
+
+
+def test_shuffled_rows_give_the_same_picks(space: Space, evalset: EvalSet, nbest: Rows) -> None:
+    """The order of images in the file means nothing."""
+    for by in METHODS:
+        assert rerank(space, nbest[::-1], evalset, by=by).captions == rerank(space, nbest, evalset, by=by).captions
