@@ -8,10 +8,14 @@ This module is the one door: what is not named here is private.
 """
 
 from clipstore import errors as errors
+from clipstore.compare import Comparison as Comparison
+from clipstore.compare import compare as compare
+from clipstore.compat import CLIPScore as CLIPScore
 from clipstore.evalset import EvalSet as EvalSet
 from clipstore.evaluate import Scores as Scores
 from clipstore.evaluate import SystemScore as SystemScore
 from clipstore.evaluate import score as score
+from clipstore.evaluate.measuring import measure as measure
 from clipstore.formats import Hints as Hints
 from clipstore.metrics.score import Score as Score
 from clipstore.metrics.score import Signature as Signature
@@ -24,6 +28,8 @@ from clipstore.store import Space as Space
 from clipstore.store import Store as Store
 
 __all__ = [
+    "CLIPScore",
+    "Comparison",
     "EvalSet",
     "Hints",
     "Reranked",
@@ -35,7 +41,9 @@ __all__ = [
     "Space",
     "Store",
     "SystemScore",
+    "compare",
     "errors",
+    "measure",
     "rerank",
     "score",
     "search",

@@ -40,12 +40,18 @@ def image_id(data: bytes) -> int:
 
 
 def picture_bytes(
-    mode: str, size: tuple[int, int], palette: bytes | None, transparency: bytes | None, pixels: bytes
+    mode: str,
+    size: tuple[int, int],
+    palette: bytes | None,
+    transparency: bytes | None,
+    pixels: bytes,
+    orientation: int = 1,
 ) -> bytes:
     """Return the canonical bytes of a picture in memory, for :func:`image_id`.
 
-    No conversion comes before: two modes are two pictures. Parts are length-prefixed,
-    so no two different pictures give the same bytes.
+    No conversion comes before: two modes are two pictures, and so are two EXIF orientations,
+    of which 1 is that of a picture without any. Parts are length-prefixed, so no two
+    different pictures give the same bytes.
     """
     parts = [
         b"pil",
@@ -54,6 +60,7 @@ def picture_bytes(
         b"" if palette is None else b"p" + palette,
         b"" if transparency is None else b"t" + transparency,
         pixels,
+        *([] if orientation == 1 else [f"turned {orientation}".encode()]),
     ]
     return b"".join(len(part).to_bytes(8, "big") + part for part in parts)
 

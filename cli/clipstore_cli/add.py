@@ -9,21 +9,28 @@ import typer
 
 from clipstore import EvalSet
 from clipstore.errors import InputError, NotStored
-from clipstore.evalset import save
+from clipstore.evalset import candidates_of, describe, meet, save
 from clipstore.evaluate import fill
 from clipstore.metrics import recipes
+from clipstore.store import founding
 from clipstore_cli import inputs, opening, options
 from clipstore_cli.grouped import grouped
 from clipstore_cli.notes import Notes
 from clipstore_cli.settings import Settings
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from clipstore.formats import Captions, Hints
     from clipstore.store import Identified, Store
 
 COMMON_WORDS = frozenset({"caps", "captions", "output", "outputs", "predictions", "preds", "result", "results"})
 """File names that say nothing of the system."""
 
+Spool = Annotated[
+    bool,
+    typer.Option("--spool", help="Leave the addition beside the store, for the next that may write: no SQL here."),
+]
 SetName = Annotated[str, typer.Option("-t", "--set", help="The eval set's name.", metavar="SET")]
 
 
@@ -36,6 +43,7 @@ def add(
     evalset_name: SetName,
     systems: options.Captions = None,
     replace: options.Replace = False,
+    spool: Spool = False,
 ) -> int:
     """Save an eval set and systems under their names, and encode what is new.
 
@@ -49,20 +57,30 @@ def add(
     files = inputs.read_set_if_given(evalset, settings, hints)
     if files is not None:
         files = files.covering(read.values(), hints, evalset.missing)
-    with opening.open_store(common.store, settings, notes) as opened, notes:
+    with _opened(common, settings, notes, spool=spool) as opened, notes:
         items, ids = _set(opened, evalset_name, files, evalset, settings, read, hints, notes)
         space = None if model.no_encode else inputs.space_of(model, opened, settings)
-        inputs.lint_systems(read, items, reading, notes)
+        inputs.lint_systems(read, items, reading, hints, notes)
         did = save(opened, evalset_name, items, read, ids, replace=replace, missing=evalset.missing, hints=hints)
+        for captions in read.values():
+            notes.say(describe(captions, meet(captions, items, hints), items))
         for name, what in did.items():
             size = f"{len(read[name].ids):,} captions" if name else f"{len(items.items):,} images"
             notes.say(f"{name or f'eval set {evalset_name}'}: {what} ({size})")
         if space is None:
             return 0
-        texts = [text for captions in read.values() for text in captions.texts]
+        saved = [one.text for name in read for one in candidates_of(opened, items, name)]
+        texts = [text for text in saved if text.strip()]
         filled = fill(space, items, texts, recipes.HESSEL2021, progress=notes.progress)
     notes.say(opening.counted(filled.work))
     return inputs.unreadable(filled.work.images.failures, notes)
+
+
+def _opened(common: options.Common, settings: Settings, notes: Notes, *, spool: bool) -> AbstractContextManager[Store]:
+    """Open the store; for the spool, one of this host alone that rests on it."""
+    if spool:
+        return founding.spooling(opening.store_path(common.store, settings))
+    return opening.open_store(common.store, settings, notes)
 
 
 def _set(

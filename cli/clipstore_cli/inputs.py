@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from clipstore import EvalSet
 from clipstore.errors import InputError
@@ -42,11 +42,24 @@ def space_of(model: ModelOptions, store: Store, settings: Settings) -> Space:
         weights=model.weights,
         device=model.device,
         precision=model.precision,
+        preprocess=model.preprocess,
         exif=model.exif,
-        batch_size=model.batch_size,
+        batch_size=batch_size(model.batch_size),
         trust_weights=model.trust_weights,
         max_pixels=model.max_pixels,
     )
+
+
+def batch_size(given: str | None) -> int | Literal["auto"] | None:
+    """Read ``--batch-size``: a number, or ``auto``."""
+    if given is None:
+        return None
+    if given == "auto":
+        return "auto"
+    if not given.isdecimal() or not int(given):
+        msg = f"--batch-size {given}: give a number of images from 1 on, or auto"
+        raise InputError(msg)
+    return int(given)
 
 
 def read_set_if_given(chosen: SetOptions, settings: Settings, hints: Hints) -> EvalSet | None:
@@ -102,7 +115,7 @@ def read_systems(paths: dict[str, str], hints: Hints, reading: Reading) -> dict[
     return {name: one.first() for name, one in read.items()} if reading.take else read
 
 
-def lint_systems(read: dict[str, Captions], evalset: EvalSet, reading: Reading, notes: Notes) -> None:
+def lint_systems(read: dict[str, Captions], evalset: EvalSet, reading: Reading, hints: Hints, notes: Notes) -> None:
     """Warn of captions that look wrong, against the references of their images.
 
     Raises
@@ -113,7 +126,7 @@ def lint_systems(read: dict[str, Captions], evalset: EvalSet, reading: Reading, 
     references = {item.key: item.references for item in evalset.items if item.references}
     found = 0
     for name, captions in read.items():
-        for warning in lint(captions, _by_caption_id(captions, references, evalset)):
+        for warning in lint(captions, _by_caption_id(captions, references, evalset, hints)):
             notes.warn(f"{name}: {_said(warning)}")
             found += 1
     if found and reading.strict:
@@ -127,13 +140,26 @@ def _said(warning: LintWarning) -> str:
 
 
 def _by_caption_id(
-    captions: Captions, references: dict[str | int, tuple[str, ...]], evalset: EvalSet
+    captions: Captions, references: dict[str | int, tuple[str, ...]], evalset: EvalSet, hints: Hints
 ) -> dict[str | int, tuple[str, ...]]:
     """Return the references under the captions' own ids."""
     if not references:
         return {}
-    met = evalset.rows_of(captions.distinct_ids(), captions.source, missing="skip")
+    met = evalset.rows_of(captions.distinct_ids(), captions.source, hints, missing="skip")
     return {id_: references[key] for id_, key in met.by_id().items() if key in references}
+
+
+def refuse_many(names: Sequence[str], layout: str) -> None:
+    """Refuse several systems in a layout that names none.
+
+    Raises
+    ------
+    InputError
+        When there are several and the layout is ``coco`` or ``clipscore``.
+    """
+    if len(names) > 1 and layout in {"coco", "clipscore"}:
+        msg = f"{layout} holds one system, here are {len(names):,}: name one, or choose --format jsonl, csv or parquet"
+        raise InputError(msg)
 
 
 def say_warnings(lines: Iterable[str], notes: Notes) -> None:
@@ -148,5 +174,6 @@ def unreadable(failures: Sequence[Failure], notes: Notes) -> int:
         notes.error(f"{failure.name}: {failure.reason}")
     if not failures:
         return 0
-    notes.error(f"{len(failures):,} images could not be read or encoded; run again to retry only these")
+    count = "1 image" if len(failures) == 1 else f"{len(failures):,} images"
+    notes.error(f"{count} could not be read or encoded; run again to retry only what failed")
     return 1

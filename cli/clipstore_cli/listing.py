@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import time
 from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from clipstore.evalset import EvalSet, systems_in
+from clipstore.metrics.clip_s import WEIGHT
 from clipstore.store import DEFAULT_MODEL
+from clipstore.store.upkeep import half_errors
 from clipstore.tables import Column, Table
 from clipstore_cli import opening, options, output
 from clipstore_cli.grouped import grouped
 from clipstore_cli.notes import Notes
-from clipstore_cli.settings import NAMES, Settings
+from clipstore_cli.settings import NAMES, Setting, Settings
 
 if TYPE_CHECKING:
     from clipstore import Store
+
+SCHEMA = 1
+"""Version of the JSON layouts of this module."""
 
 What = Annotated[
     Literal["sets", "systems", "models", "failures"], typer.Argument(help="sets, systems, models or failures.")
@@ -35,28 +41,46 @@ def ls(
     """List the store's eval sets, systems, models or images that failed."""
     notes = Notes(quiet=common.quiet)
     with opening.open_store(common.store, Settings.read(), notes, create=False) as opened:
-        table = {"sets": _sets, "systems": _systems, "models": _models, "failures": _failures}[what](
+        columns, rows = {"sets": _sets, "systems": _systems, "models": _models, "failures": _failures}[what](
             opened, evalset_name
         )
     if json:
-        names = [column.header for column in table.columns]
-        output.emit(output.dumps([dict(zip(names, row, strict=True)) for row in table.rows]), out)
+        output.emit(output.dumps({"schema": SCHEMA, what: rows}), out)
     else:
-        output.emit_table(table, out)
+        output.emit_table(Table(columns, tuple(tuple(_cell(value) for value in row.values()) for row in rows)), out)
     return 0
+
+
+def _cell(value: str | int | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int) else value
 
 
 def _day(seconds: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
 
 
-def _sets(store: Store, _name: str | None) -> Table:
+Rows = list[dict[str, str | int | None]]
+Columns = tuple[Column, ...]
+
+
+def _sets(store: Store, _name: str | None) -> tuple[Columns, Rows]:
     columns = (Column("set", "left"), Column("images"), Column("systems"), Column("hash", "left"), Column("added"))
-    rows = [(row.name, str(row.n_items), str(row.n_systems), row.digest[:8], _day(row.created)) for row in store.sets()]
-    return Table(columns, tuple(rows))
+    rows: Rows = [
+        {
+            "set": row.name,
+            "images": row.n_items,
+            "systems": row.n_systems,
+            "hash": row.digest[:8],
+            "added": _day(row.created),
+        }
+        for row in store.sets()
+    ]
+    return columns, rows
 
 
-def _systems(store: Store, name: str | None) -> Table:
+def _systems(store: Store, name: str | None) -> tuple[Columns, Rows]:
     columns = (
         Column("set", "left"),
         Column("system", "left"),
@@ -67,15 +91,21 @@ def _systems(store: Store, name: str | None) -> Table:
     if name is not None:
         EvalSet.load(store, name)  # refuses an unknown one with those there are
     names = [row.name for row in store.sets() if name is None or row.name == name]
-    rows = [
-        (set_name, row.name, str(row.n_candidates), row.digest[:8], _day(row.created))
+    rows: Rows = [
+        {
+            "set": set_name,
+            "system": row.name,
+            "captions": row.n_candidates,
+            "hash": row.digest[:8],
+            "added": _day(row.created),
+        }
         for set_name in names
         for row in systems_in(store, set_name)
     ]
-    return Table(columns, tuple(rows))
+    return columns, rows
 
 
-def _models(store: Store, _name: str | None) -> Table:
+def _models(store: Store, _name: str | None) -> tuple[Columns, Rows]:
     columns = (
         Column("model", "left"),
         Column("weights", "left"),
@@ -85,16 +115,26 @@ def _models(store: Store, _name: str | None) -> Table:
         Column("texts"),
         Column("fingerprint", "left"),
     )
-    rows = [
-        (row.model, row.weights or "-", row.precision, str(row.dim), str(row.images), str(row.texts), row.digest)
+    rows: Rows = [
+        {
+            "model": row.model,
+            "weights": row.weights or None,
+            "precision": row.precision,
+            "dim": row.dim,
+            "images": row.images,
+            "texts": row.texts,
+            "fingerprint": row.digest,
+        }
         for row in store.models()
     ]
-    return Table(columns, tuple(rows))
+    return columns, rows
 
 
-def _failures(store: Store, _name: str | None) -> Table:
-    rows = [(row.path, row.reason, _day(row.at)) for row in store.failures()]
-    return Table((Column("file", "left"), Column("reason", "left"), Column("when", "left")), tuple(rows))
+def _failures(store: Store, _name: str | None) -> tuple[Columns, Rows]:
+    rows: Rows = [
+        {"file": opening.shown(Path(row.path)), "reason": row.reason, "when": _day(row.at)} for row in store.failures()
+    ]
+    return (Column("file", "left"), Column("reason", "left"), Column("when", "left")), rows
 
 
 @grouped
@@ -103,27 +143,31 @@ def info(common: options.Common, json: options.Json = False, out: options.Out = 
     settings = Settings.read()
     notes = Notes(quiet=common.quiet)
     path = opening.store_path(common.store, settings)
-    rows: list[tuple[str, str, str]] = [("clipstore", metadata.version("clipstore"), "installed")]
     defaults = {"model": DEFAULT_MODEL, "store": opening.shown(path)}
     flags = {"store": None if common.store is None else str(common.store)}
-    for name in NAMES:
-        setting = settings.setting(name, flags.get(name), defaults.get(name))
-        rows.append((name, setting.value or "-", setting.origin))
-    held: list[tuple[str, str, str]] = []
+    found = {"clipstore": Setting(metadata.version("clipstore"), "installed")}
+    found |= {name: settings.setting(name, flags.get(name), defaults.get(name)) for name in NAMES}
+    held: dict[str, int] = {}
+    errors: list[tuple[str, float]] = []
     if path.exists():
         with opening.open_store(common.store, settings, notes, create=False) as opened:
             counts = opened.counts()
+            errors = half_errors(opened)
             size = sum(file.stat().st_size for file in opened.folder.rglob("*") if file.is_file())
-        found = {"images": counts.images, "texts": counts.texts, "eval sets": counts.sets, "spaces": counts.spaces}
-        held += [(name, f"{value:,}", "store") for name, value in found.items()]
-        held.append(("size", f"{size / 1e6:,.1f} MB", "store"))
+        held = {"images": counts.images, "texts": counts.texts, "eval sets": counts.sets, "spaces": counts.spaces}
+        held["bytes"] = size
     else:
         notes.say(f"{opening.shown(path)}: no store yet; the first score or add makes it")
     if json:
-        settings_json = {name: {"value": value, "from": origin} for name, value, origin in rows}
-        content = {"settings": settings_json, "store": {name: value for name, value, _ in held}}
+        values = {name: {"value": one.value, "from": one.origin} for name, one in found.items()}
+        moved = {name: WEIGHT * error for name, error in errors}
+        content = {"schema": SCHEMA, "settings": values, "store": held, "float16_error_on_clip_s": moved}
         output.emit(output.dumps(content), out)
-    else:
-        columns = (Column("what", "left"), Column("value", "left"), Column("from", "left"))
-        output.emit_table(Table(columns, (*rows, *held)), out)
+        return 0
+    rows = [(name, one.value or "-", one.origin) for name, one in found.items()]
+    rows += [(name, f"{value:,}", "store") for name, value in held.items() if name != "bytes"]
+    rows += [("size", f"{held['bytes'] / 1e6:,.1f} MB", "store")] if held else []
+    rows += [(f"float16 {one}", f"moves CLIP-S by at most {WEIGHT * error:.1e}", "measured") for one, error in errors]
+    columns = (Column("what", "left"), Column("value", "left"), Column("from", "left"))
+    output.emit_table(Table(columns, tuple(rows)), out)
     return 0

@@ -9,28 +9,20 @@ from typing import Annotated
 
 import typer
 
-from clipstore.errors import ClipstoreError
-from clipstore_cli import add, demo, listing, rerank, score, search
+from clipstore_cli.commands import SETTINGS, Lazy
 from clipstore_cli.notes import Notes
 
 INTERRUPTED = 130
 
 app = typer.Typer(
     name="clipstore",
+    cls=Lazy,
     help="CLIPScore from a store: encode each image and caption once, then score from it.",
     no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=SETTINGS,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command("score")(score.score)
-app.command("add")(add.add)
-app.command("rerank")(rerank.rerank)
-app.command("search")(search.search)
-app.command("retrieve")(search.retrieve)
-app.command("ls")(listing.ls)
-app.command("info")(listing.info)
-app.command("demo")(demo.demo)
 
 
 def _version(asked: bool) -> None:
@@ -77,6 +69,8 @@ def call(arguments: list[str]) -> int:
 
 def _explained(error: Exception) -> tuple[str, int]:
     """Return the message and the exit code of an error."""
+    from clipstore.errors import ClipstoreError  # the library is loaded by commands, not by --help
+
     if isinstance(error, ClipstoreError):
         return str(error), error.exit_code
     if isinstance(error, typer.TyperException):

@@ -33,6 +33,7 @@ class Notes:
 
     def __init__(self, *, quiet: bool = False) -> None:
         self.quiet = quiet
+        self._open = False
         self._bar: Bar | None = None
         self._tasks: dict[str, TaskID] = {}
         self._said: dict[str, int] = {}
@@ -62,6 +63,8 @@ class Notes:
         """Show where a stage stands: a bar on a terminal, a line each 10 % elsewhere."""
         if self.quiet or total <= 0:
             return
+        if self._bar is None and self._open and sys.stderr.isatty():
+            self._bar = _bar()
         if self._bar is not None:
             self._draw(stage, done, total)
             return
@@ -87,41 +90,47 @@ class Notes:
             del self._tasks[stage]
 
     def __enter__(self) -> Self:
-        if sys.stderr.isatty() and not self.quiet:
-            from rich.console import Console
-            from rich.progress import (
-                BarColumn,
-                MofNCompleteColumn,
-                Progress,
-                ProgressColumn,
-                Task,
-                TextColumn,
-                TimeRemainingColumn,
-            )
-            from rich.text import Text
-
-            class Rate(ProgressColumn):
-                """Items a second."""
-
-                def render(self, task: Task) -> Text:
-                    return Text(f"{task.speed:,.0f}/s" if task.speed else "")
-
-            self._bar = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                Rate(),
-                TimeRemainingColumn(),
-                console=Console(stderr=True),
-                transient=True,
-            )
-            self._bar.start()
+        self._open = True
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._open = False
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
             self._tasks.clear()
+
+
+def _bar() -> Bar:
+    """Start a bar with rate and time left; only when there is something to show."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        ProgressColumn,
+        Task,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        """Items a second."""
+
+        def render(self, task: Task) -> Text:
+            return Text(f"{task.speed:,.0f}/s" if task.speed else "")
+
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        Rate(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    bar.start()
+    return bar

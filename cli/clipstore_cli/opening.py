@@ -81,6 +81,9 @@ def parse_systems(arguments: list[str], vague: frozenset[str] = frozenset()) -> 
         if sign and not left:
             msg = f"{argument}: no name stands before the =: write NAME=CAPS"
             raise InputError(msg)
+        if sign and not right:
+            msg = f"{argument}: no file stands after the =: write NAME=CAPS"
+            raise InputError(msg)
         plain = not sign or "/" in left or exists(argument)
         named.append((None, argument) if plain else (left, right))
     tails = _tails([path for name, path in named if name is None])

@@ -56,6 +56,10 @@ class ModelOptions:
         Literal["fp32", "fp16", "bf16"],
         typer.Option("--precision", help="Of the encoder; each is a space of its own."),
     ] = "fp32"
+    preprocess: Annotated[
+        Literal["exact", "fast"],
+        typer.Option("--preprocess", help="Pixels as the official code's, or within one grey level and twice as fast."),
+    ] = "exact"
     exif: Annotated[
         Literal["ignore", "apply"],
         typer.Option("--exif", help="EXIF orientation: ignored as the official code does, or applied."),
@@ -63,7 +67,9 @@ class ModelOptions:
     max_pixels: Annotated[
         int, typer.Option("--max-pixels", min=1, help="Refuse larger images as decompression bombs.")
     ] = MAX_PIXELS
-    batch_size: Annotated[int | None, typer.Option("--batch-size", min=1, help="Images in a batch.")] = None
+    batch_size: Annotated[
+        str | None, typer.Option("--batch-size", help="Images in a batch; auto tries which number is quickest.")
+    ] = None
     no_encode: Annotated[bool, typer.Option("--no-encode", help="Fail where something would have to be encoded.")] = (
         False
     )
@@ -78,7 +84,7 @@ class Reading:
         str | None, typer.Option("--input-format", help="Format of the captions, if not recognised.", metavar="NAME")
     ] = None
     id_key: Annotated[
-        str | None, typer.Option("--id-key", help="What ids are: path, name, stem, number, cocoid, imgid or row.")
+        str | None, typer.Option("--id-key", help="What ids are: id, path, name, stem, number, cocoid, imgid or row.")
     ] = None
     split: Annotated[str | None, typer.Option("--split", help="Split of a Karpathy file, such as test.")] = None
     questions: Annotated[
@@ -104,7 +110,10 @@ class Reading:
 class SetOptions:
     """The eval set, as files."""
 
-    images: Annotated[Path | None, typer.Option("--images", help="Folder of images.", metavar="DIR")] = None
+    images: Annotated[
+        Path | None,
+        typer.Option("--images", help="Folder of images; or a Parquet file or tar.", metavar="DIR"),
+    ] = None
     refs: Annotated[Path | None, typer.Option("--refs", help="References.", metavar="FILE")] = None
     annotations: Annotated[
         Path | None,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clipstore.errors import CannotWrite
+from clipstore.formats import save
 from clipstore.tables import text, tsv
 
 if TYPE_CHECKING:
@@ -29,21 +29,30 @@ def write_file(path: Path, content: str) -> None:
     CannotWrite
         When the folder is missing, the disk full or permission lacking.
     """
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(content)
-            mask = os.umask(0)
-            os.umask(mask)
-            Path(temporary).chmod(0o666 & ~mask)
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        msg = f"can't write {path}: {(error.strerror or str(error)).lower()}"
-        raise CannotWrite(msg) from error
+    save(path, content.encode())
+
+
+def check(*paths: Path | None) -> None:
+    """Refuse files that could not be written, before any work is done for them.
+
+    Raises
+    ------
+    CannotWrite
+        When a path is a folder, or its folder is missing or not writable.
+    """
+    for path in paths:
+        if path is None:
+            continue
+        problem = None
+        if path.is_dir():
+            problem = "is a folder"
+        elif not path.parent.is_dir():
+            problem = "its folder does not exist"
+        elif not os.access(path.parent, os.W_OK):
+            problem = "its folder can't be written"
+        if problem:
+            msg = f"can't write {path}: {problem}"
+            raise CannotWrite(msg)
 
 
 def emit(content: str, out: Path | None) -> None:
@@ -51,8 +60,12 @@ def emit(content: str, out: Path | None) -> None:
     if out is not None:
         write_file(out, content)
     else:
-        sys.stdout.write(content)
-        sys.stdout.flush()
+        try:
+            sys.stdout.write(content)
+            sys.stdout.flush()
+        except OSError as error:
+            msg = f"can't write the result: {(error.strerror or str(error)).lower()}"
+            raise CannotWrite(msg) from error
 
 
 def emit_table(table: Table, out: Path | None) -> None:

@@ -45,6 +45,7 @@ def score(
 
     Give captions as [NAME=]FILE with --images and --refs, or names of saved systems with -t SET.
     """
+    output.check(per_image, out)
     settings = Settings.read()
     hints = inputs.hints_of(reading, settings)
     given = systems or []
@@ -66,7 +67,7 @@ def score(
         for system in chosen:
             if system.described:
                 notes.say(system.described)
-        inputs.lint_systems(read, items, reading, notes)
+        inputs.lint_systems(read, items, reading, hints, notes)
         space = inputs.space_of(model, opened, settings)
         scores = score_systems(
             space, chosen, items, recipes.HESSEL2021, encode=not model.no_encode, progress=notes.progress

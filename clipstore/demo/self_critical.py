@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, final
 import torch
 from torch import Tensor, nn
 
-from clipstore import EvalSet, Store
 from clipstore.demo import make, scenes
+from clipstore.evalset import EvalSet
 from clipstore.rerank import RewardScorer
+from clipstore.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from clipstore import keys
-from clipstore.encoders import canonical, images, pipeline
+from clipstore.encoders import canonical, images, in_memory, pipeline
 from clipstore.encoders.protocol import FORMAT, Fingerprint, Prepared, Tokens
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class FakeEncoder:
             When it can't be decoded.
         """
         picture, flags = images.decode(image)
-        content = image if isinstance(image, bytes) else images.content(image)
+        content = image if isinstance(image, bytes) else in_memory.content(image)
         digest = np.frombuffer(keys.sha256(content), dtype=np.uint8)
         return Prepared(digest.reshape(1, -1), picture.mode, picture.size, flags)
 

@@ -16,6 +16,8 @@ from clipstore.errors import UnknownModel
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from clipstore.encoders.profiles import Profile
+
 CONFIG = "open_clip_config.json"
 _WEIGHTS = ("open_clip_model.safetensors", "open_clip_pytorch_model.bin")
 _PATIENCE = 5.0  # seconds for the hub to answer at all; the hub's own client would retry for half a minute
@@ -73,6 +75,23 @@ def fetch_tag(shown: str, tag: Mapping[str, object]) -> Path:
 def fetch_weights(shown: str, repository: str) -> Path:
     """Return the path of the weights of an open_clip repository on the hub."""
     return fetch(shown, repository, _WEIGHTS)
+
+
+def fetch_profile(profile: Profile) -> Path:
+    """Return the path of a published scorer's weights.
+
+    Raises
+    ------
+    UnknownModel
+        When they are not on the hub, or can't be had; with where they are.
+    """
+    if not profile.repository:
+        message = (
+            f"{profile.name}: its weights are not on the model hub. Download {profile.elsewhere}, "
+            "then pass the file with --weights FILE"
+        )
+        raise UnknownModel(message)
+    return fetch(profile.name, profile.repository, [profile.file])
 
 
 def offline() -> bool:

@@ -18,20 +18,17 @@ import numpy as np
 import PIL.Image
 import PIL.ImageOps
 
-from clipstore import keys
 from clipstore.encoders import depth
-from clipstore.encoders.protocol import MAX_PIXELS, Prepared
+from clipstore.encoders.protocol import MAX_PIXELS, NO_EXIF, ROTATED, Prepared
 from clipstore.errors import BadImage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FIRST_FRAME = "first frame of several"
-NO_EXIF = "EXIF orientation unreadable, ignored"
-ROTATED = "rotated by EXIF"
 
 _ORIENTATION = 0x0112
-_DECODE_ERRORS = (
+DECODE_ERRORS = (
     OSError,
     SyntaxError,
     ValueError,
@@ -72,6 +69,9 @@ class Preprocess:
         Grey level of the padding.
     exif
         ``ignore`` (official) or ``apply``.
+    name
+        ``exact`` (the official pixels), ``fast`` (:mod:`clipstore.encoders.fast`) or
+        ``longest-tensor`` (:mod:`clipstore.encoders.tensor_pixels`).
     """
 
     size: tuple[int, int]
@@ -81,11 +81,12 @@ class Preprocess:
     interpolation: Literal["bicubic", "bilinear"] = "bicubic"
     fill_color: int = 0
     exif: str = "ignore"
+    name: Literal["exact", "fast", "longest-tensor"] = "exact"
 
     def fields(self) -> Mapping[str, object]:
         """Return what a fingerprint holds of it, the EXIF policy apart."""
         return {
-            "name": "exact",
+            "name": self.name,
             "size": list(self.size),
             "mean": list(self.mean),
             "std": list(self.std),
@@ -117,17 +118,27 @@ def official(image: bytes | PIL.Image.Image, how: Preprocess, max_pixels: int = 
     BadImage
         When the image can't be decoded, or is too large; with a plain reason.
     """
-    picture, flags = decode(image, max_pixels)
+    return fitted(*decode(image, max_pixels), how, max_pixels)
+
+
+def fitted(picture: PIL.Image.Image, flags: tuple[str, ...], how: Preprocess, max_pixels: int = MAX_PIXELS) -> Prepared:
+    """Return the pixels of the official transform of a decoded picture: the second half of :func:`official`.
+
+    Raises
+    ------
+    BadImage
+        When it can't be converted or resized.
+    """
     mode, size = picture.mode, picture.size
     try:
         if how.exif == "apply":
-            picture, flags = _upright(picture, flags)
+            picture, flags = upright(picture, flags)
         picture, flags = depth.eight_bit(picture, flags)
         picture = _fit(picture, how, max_pixels)
         if isinstance(picture.info.get("transparency"), bytes):  # Pillow would warn; the pixels are the same
             del picture.info["transparency"]
         return Prepared(np.asarray(picture.convert("RGB")), mode, size, flags)
-    except _DECODE_ERRORS as error:
+    except DECODE_ERRORS as error:
         message = f"can't be converted from mode {mode} to RGB ({_words(error)}); save it again as RGB"
         raise BadImage(message) from error
 
@@ -151,7 +162,7 @@ def decode(image: bytes | PIL.Image.Image, max_pixels: int = MAX_PIXELS) -> tupl
     except PIL.UnidentifiedImageError as error:
         message = "not an image that Pillow can read"
         raise BadImage(message) from error
-    except _DECODE_ERRORS as error:
+    except DECODE_ERRORS as error:
         message = f"can't be opened ({_words(error)})"
         raise BadImage(message) from error
     if picture.format == "EPS":
@@ -160,25 +171,25 @@ def decode(image: bytes | PIL.Image.Image, max_pixels: int = MAX_PIXELS) -> tupl
     _refuse_large(picture.size, max_pixels)
     try:
         flags = (FIRST_FRAME,) if getattr(picture, "is_animated", False) else ()
-    except _DECODE_ERRORS as error:
+    except DECODE_ERRORS as error:
         message = f"can't be decoded ({_words(error)})"
         raise BadImage(message) from error
     return _loaded(picture), flags
 
 
-def content(picture: PIL.Image.Image) -> bytes:
-    """Return the bytes that identify a picture in memory: mode, size, palette, transparency, pixels."""
-    palette = picture.getpalette(None) if picture.mode in {"P", "PA"} else None
-    transparency = picture.info.get("transparency")
-    clear = transparency if isinstance(transparency, bytes | None) else repr(transparency).encode()
-    held = None if palette is None else bytes(palette)
-    return keys.picture_bytes(picture.mode, picture.size, held, clear, picture.tobytes())
+def orientation_of(picture: PIL.Image.Image) -> int | None:
+    """Return how EXIF says that a picture is turned: 2 to 8, or 1 for not at all; None where it can't be read."""
+    try:
+        said = picture.getexif().get(_ORIENTATION, 1)
+    except DECODE_ERRORS:
+        return None
+    return int(said) if said in range(2, 9) else 1
 
 
 def _loaded(picture: PIL.Image.Image) -> PIL.Image.Image:
     try:
         picture.load()
-    except _DECODE_ERRORS as error:
+    except DECODE_ERRORS as error:
         message = f"can't be decoded ({_words(error)})"
         raise BadImage(message) from error
     if 0 in picture.size:
@@ -196,34 +207,57 @@ def _refuse_large(size: tuple[int, int], max_pixels: int) -> None:
         raise BadImage(message)
 
 
-def _upright(picture: PIL.Image.Image, flags: tuple[str, ...]) -> tuple[PIL.Image.Image, tuple[str, ...]]:
+def upright(picture: PIL.Image.Image, flags: tuple[str, ...]) -> tuple[PIL.Image.Image, tuple[str, ...]]:
+    """Turn a picture as its EXIF orientation says, and flag it."""
+    orientation = orientation_of(picture)
+    if orientation == 1:
+        return picture, flags
     try:
-        orientation = picture.getexif().get(_ORIENTATION, 1)
-        turned = PIL.ImageOps.exif_transpose(picture)
-    except _DECODE_ERRORS:
-        return picture, (*flags, NO_EXIF)
-    return (turned, (*flags, ROTATED)) if orientation in range(2, 9) else (picture, flags)
+        turned = None if orientation is None else PIL.ImageOps.exif_transpose(picture)
+    except DECODE_ERRORS:
+        turned = None
+    return (picture, (*flags, NO_EXIF)) if turned is None else (turned, (*flags, ROTATED))
 
 
 def _fit(picture: PIL.Image.Image, how: Preprocess, max_pixels: int) -> PIL.Image.Image:
     """Resize and crop as open_clip's evaluation transform, in the picture's own mode."""
+    target, interpolation = resizing(picture.size, how, max_pixels)
+    bilinear = interpolation == "bilinear"
+    filter_ = PIL.Image.Resampling.BILINEAR if bilinear else PIL.Image.Resampling.BICUBIC
+    return centred(picture if target == picture.size else picture.resize(target, filter_), how)
+
+
+def resizing(size: tuple[int, int], how: Preprocess, max_pixels: int) -> tuple[tuple[int, int], str]:
+    """Return the width and height that a picture is resized to before the crop, and the interpolation.
+
+    Parameters
+    ----------
+    size
+        Its own width and height.
+    how, max_pixels
+        As in :func:`official`.
+
+    Raises
+    ------
+    BadImage
+        When it is too long and thin.
+    """
     height, width = how.size
-    filter_ = PIL.Image.Resampling.BILINEAR if how.interpolation == "bilinear" else PIL.Image.Resampling.BICUBIC
+    interpolation: str = how.interpolation
     if how.resize_mode == "squash":
         target = width, height
     elif how.resize_mode == "shortest" and height == width:
-        target = _shortest_edge(picture.size, height)
+        target = _shortest_edge(size, height)
     else:
-        ratios = picture.height / height, picture.width / width
+        ratios = size[1] / height, size[0] / width
         ratio = max(ratios) if how.resize_mode == "longest" else min(ratios)
-        target = round(picture.width / ratio), round(picture.height / ratio)
+        target = round(size[0] / ratio), round(size[1] / ratio)
         if how.resize_mode == "shortest":
-            filter_ = PIL.Image.Resampling.BICUBIC  # open_clip passes none on here
+            interpolation = "bicubic"  # open_clip passes none on here
     if 0 in target or target[0] * target[1] > max_pixels:
-        message = f"is too long and thin ({picture.width} x {picture.height}) to be resized"
+        message = f"is too long and thin ({size[0]} x {size[1]}) to be resized"
         raise BadImage(message)
-    resized = picture if target == picture.size else picture.resize(target, filter_)
-    return _centre(resized, height, width, how.fill_color)
+    return target, interpolation
 
 
 def _shortest_edge(size: tuple[int, int], edge: int) -> tuple[int, int]:
@@ -234,11 +268,12 @@ def _shortest_edge(size: tuple[int, int], edge: int) -> tuple[int, int]:
     return int(edge * width / height), edge
 
 
-def _centre(picture: PIL.Image.Image, height: int, width: int, fill: int) -> PIL.Image.Image:
-    """Pad to at least (height, width), then crop the centre; always a new picture."""
+def centred(picture: PIL.Image.Image, how: Preprocess) -> PIL.Image.Image:
+    """Pad to at least the wanted size, then crop the centre; always a new picture."""
+    height, width = how.size
     x, y = max(0, width - picture.width), max(0, height - picture.height)
     if x or y:
-        picture = _pad(picture, (x // 2, y // 2, (x + 1) // 2, (y + 1) // 2), fill)
+        picture = _pad(picture, (x // 2, y // 2, (x + 1) // 2, (y + 1) // 2), how.fill_color)
     top, left = round((picture.height - height) / 2), round((picture.width - width) / 2)
     return picture.crop((left, top, left + width, top + height))
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, final
 
+from clipstore.encoders.profiles import ALIASES, PROFILES
 from clipstore.errors import UnknownModel
 
-Kind = Literal["open_clip", "hf-hub", "local-dir", "tiny", "fake"]
+Kind = Literal["open_clip", "hf-hub", "local-dir", "profile", "tiny", "fake"]
 
 DEFAULT = "ViT-B-32/openai"
 """The paper's model: ViT-B/32 with OpenAI's weights."""
@@ -44,13 +46,14 @@ class ModelName:
     kind
         Where architecture and weights come from.
     architecture
-        open_clip's architecture; the repository for ``hf-hub``, the folder for ``local-dir``.
+        open_clip's architecture; the repository for ``hf-hub``, the folder for ``local-dir``, the
+        name in :mod:`clipstore.encoders.profiles` for ``profile``.
     tag
         open_clip's name of the weights, such as ``openai``; None where there is none.
     weights
         A local file that holds the weights, or None.
     shown
-        The canonical name without the weights file, such as ``ViT-B-32/openai``.
+        The canonical name without the weights file, such as ``ViT-B-32/openai``; of a folder its last part.
     """
 
     kind: Kind
@@ -67,7 +70,8 @@ def parse(model: str = DEFAULT, pretrained: str | None = None, weights: Path | s
     ----------
     model
         ``ViT-B-32/openai``, ``ViT-B/32``, ``openai/clip-vit-base-patch32``, ``ViT-B-32`` (with
-        ``pretrained`` or ``weights``), ``hf-hub:org/name``, ``local-dir:path`` or ``tiny``.
+        ``pretrained`` or ``weights``), ``hf-hub:org/name``, ``local-dir:path``, the name of a
+        published scorer such as ``pac-s``, or ``tiny``.
     pretrained
         open_clip's tag, when ``model`` is only an architecture.
     weights
@@ -86,6 +90,9 @@ def parse(model: str = DEFAULT, pretrained: str | None = None, weights: Path | s
         raise UnknownModel(message)
     if model.startswith((HF_HUB, LOCAL_DIR)):
         return _located(model, pretrained, file)
+    if model.lower() in PROFILES:
+        return _published(model.lower(), pretrained, file)
+    model = ALIASES.get(model.lower(), model)
     if model in {"tiny", "fake"} or model.startswith("fake:"):
         return _built_in(model, pretrained, file)
     return _open_clip(model, pretrained, file)
@@ -100,8 +107,10 @@ def _located(model: str, pretrained: str | None, weights: Path | None) -> ModelN
     if pretrained:
         message = f"{model!r} already names its weights; leave out the tag {pretrained!r}"
         raise UnknownModel(message)
-    kind: Kind = "hf-hub" if scheme == "hf-hub" else "local-dir"
-    return ModelName(kind, place, None, weights, model)
+    if scheme == "hf-hub":
+        return ModelName("hf-hub", place, None, weights, model)
+    folder = Path(os.path.abspath(Path(place).expanduser())).name  # noqa: PTH100 - resolve() follows links
+    return ModelName("local-dir", place, None, weights, f"{LOCAL_DIR}{folder}")
 
 
 def _built_in(model: str, pretrained: str | None, weights: Path | None) -> ModelName:
@@ -109,6 +118,13 @@ def _built_in(model: str, pretrained: str | None, weights: Path | None) -> Model
         message = f"{model!r} comes with its own weights; leave out --pretrained and --weights, or name another model"
         raise UnknownModel(message)
     return ModelName("tiny" if model == "tiny" else "fake", model, None, None, model)
+
+
+def _published(model: str, pretrained: str | None, weights: Path | None) -> ModelName:
+    if pretrained:
+        message = f"{model!r} already names its weights; leave out the tag {pretrained!r}"
+        raise UnknownModel(message)
+    return ModelName("profile", model, None, weights, model)
 
 
 def _open_clip(model: str, pretrained: str | None, weights: Path | None) -> ModelName:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import copy
+import threading
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, final
 
 import torch
 from open_clip.coca_model import CoCa
@@ -14,7 +17,7 @@ from open_clip.transformer import LayerNormFp32
 from clipstore.errors import EncoderError, UnknownModel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 PRECISIONS = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 
@@ -115,16 +118,79 @@ def architecture(config: Mapping[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def full_float32(where: torch.device) -> Iterator[None]:
-    """Switch TF32 off for a while: float32 means float32 on every device."""
-    if where.type != "cuda":
-        yield
-        return
-    matmul, convolution = torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
+    """Let float32 mean float32 for a while, whatever the caller has switched on; afterwards all is as it was.
+
+    Autocast is off on the device, and so are TF32 and the CPU's bfloat16 inside products of float32.
+    """
+    _IN_FORCE.enter()
     try:
-        yield
+        with torch.autocast(where.type, enabled=False):
+            yield
     finally:
-        torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = matmul, convolution
+        _IN_FORCE.leave()
+
+
+@final
+class _InForce:
+    """Full precision while anyone wants it: torch's settings are of the process, so threads share one change."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._users = 0
+        self._before: list[tuple[_Rounding, object]] = []
+
+    def enter(self) -> None:
+        """Switch rounding off, unless another did."""
+        with self._lock:
+            self._users += 1
+            if self._users == 1:
+                self._before = [(one, value) for one in _roundings() if (value := one.value()) is not None]
+                for setting, _ in self._before:
+                    setting.set(setting.full)
+
+    def leave(self) -> None:
+        """Put all back as it was, where nobody wants it any more."""
+        with self._lock:
+            self._users -= 1
+            if not self._users:
+                for setting, value in self._before:
+                    setting.set(value)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Rounding:
+    """A setting that lets torch round float32, and the value with which it does not."""
+
+    get: Callable[[], object]
+    set: Callable[[Any], None]
+    full: object
+
+    def value(self) -> object:
+        """Return the value in force, None where torch won't tell: old settings to a program that uses the new."""
+        try:
+            return self.get()
+        except RuntimeError:
+            return None
+
+
+def _roundings() -> list[_Rounding]:
+    backends: Any = torch.backends
+    settings = [
+        _Rounding(torch.get_float32_matmul_precision, torch.set_float32_matmul_precision, "highest"),
+        _attribute(backends.cudnn, "allow_tf32", full=False),
+    ]
+    if not hasattr(backends.cuda.matmul, "fp32_precision"):  # torch before 2.9
+        return settings
+    places = (backends.cuda.matmul, backends.cudnn.conv, backends.cudnn.rnn, backends.mkldnn.matmul)
+    return [*settings, *(_attribute(one, "fp32_precision", "ieee") for one in (*places, backends.mkldnn.conv))]
+
+
+def _attribute(place: object, name: str, full: object) -> _Rounding:
+    return _Rounding(partial(getattr, place, name), partial(setattr, place, name), full)
+
+
+_IN_FORCE = _InForce()
 
 
 def _first(error: Exception) -> str:

@@ -1,4 +1,4 @@
-"""What an encoder is: the one interface between models and the store.
+"""What an encoder and a pair scorer are: the two interfaces between models and the store.
 
 An encoder works in two stages, so that the first can run in threads while the model
 computes: *prepare* (decode, resize; or tokenise), which needs no device and may fail for
@@ -8,7 +8,7 @@ one item, and *embed*, a batch through the network.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, final, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, final, runtime_checkable
 
 from clipstore import keys
 
@@ -18,10 +18,15 @@ if TYPE_CHECKING:
     import numpy as np
     import PIL.Image
 
-    from clipstore.arrays import Vectors
+    from clipstore.arrays import Scores, Vectors
 
 FORMAT = 1
 """Version of the list of fields that a fingerprint holds."""
+
+NO_EXIF = "EXIF orientation unreadable, ignored"
+ROTATED = "rotated by EXIF"
+TURNING = (ROTATED, NO_EXIF)
+"""Flags of images that only ``exif=apply`` gives."""
 
 MAX_PIXELS = 178_956_970
 """Images with more pixels are refused as decompression bombs: Pillow's own limit for an error."""
@@ -166,6 +171,38 @@ class Encoder(Protocol):
         ...
 
 
+@runtime_checkable
+class PairScorer(Protocol):
+    """An image and a text, looked at together, to a number: scorers that have no vectors.
+
+    ``prepare_image`` is called from several threads at once, ``score`` from one.
+    """
+
+    @property
+    def fingerprint(self) -> Fingerprint:
+        """Everything that changes a number."""
+        ...
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Versions and device: no part of the fingerprint."""
+        ...
+
+    def prepare_image(self, image: bytes | PIL.Image.Image) -> Prepared:
+        """Decode and resize one image.
+
+        Raises
+        ------
+        BadImage
+            When it can't be decoded.
+        """
+        ...
+
+    def score(self, image: Prepared, texts: Sequence[str]) -> Scores:
+        """Return the number of one image with each text: float32, shape (len(texts),)."""
+        ...
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class LoadOptions:
@@ -182,7 +219,7 @@ class LoadOptions:
     exif
         ``ignore`` (official) or ``apply``: what to do with an EXIF orientation.
     batch_size
-        Images in a batch; None lets the encoder choose.
+        Images in a batch; None lets the encoder choose, ``auto`` makes it try which is quickest here.
     trust_weights
         Allow TorchScript archives, which run code.
     max_pixels
@@ -193,6 +230,6 @@ class LoadOptions:
     precision: str = "fp32"
     preprocess: str = "exact"
     exif: str = "ignore"
-    batch_size: int | None = None
+    batch_size: int | Literal["auto"] | None = None
     trust_weights: bool = False
     max_pixels: int = MAX_PIXELS

@@ -14,10 +14,13 @@ from open_clip.transform import PreprocessCfg, merge_preprocess_dict
 
 from clipstore.encoders import hub
 from clipstore.encoders.names import HF_HUB, LOCAL_DIR, QUICKGELU, ModelName
+from clipstore.encoders.profiles import PROFILES
 from clipstore.errors import EncoderError, UnknownModel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from clipstore.encoders.profiles import Pixels, Profile
 
 TINY = Path(__file__).parent / "tiny"
 _PREFERRED = (
@@ -49,6 +52,8 @@ class Source:
     quick_gelu
         The activation that config and tag say; None where weights were given for an
         architecture that exists both ways, and nothing says which it is.
+    pixels
+        What prepares its pixels: ``official``, or a way of its own.
     """
 
     config: Mapping[str, Any]
@@ -56,6 +61,7 @@ class Source:
     weights: Path
     tokenizer: str
     quick_gelu: bool | None
+    pixels: Pixels = "official"
 
 
 def find(name: ModelName) -> Source:
@@ -78,7 +84,20 @@ def find(name: ModelName) -> Source:
         model, preprocess = _read_config(config, name.shown)
         weights = name.weights or hub.fetch_weights(name.shown, name.architecture)
         return Source(model, preprocess, weights, f"{HF_HUB}{name.architecture}", bool(model.get("quick_gelu")))
+    if name.kind == "profile":
+        return _published(name, PROFILES[name.architecture])
     return _registered(name)
+
+
+def _published(name: ModelName, profile: Profile) -> Source:
+    """Put a published scorer together: open_clip's config with its context, its own preprocessing and weights."""
+    config = open_clip.get_model_config(profile.architecture)
+    if config is None:  # pragma: no cover - open_clip has each of them
+        raise UnknownModel(_near_misses(name))
+    config["text_cfg"] = {**config["text_cfg"], "context_length": profile.context_length}
+    weights = name.weights or hub.fetch_profile(profile)
+    preprocess = merge_preprocess_dict(PreprocessCfg(), dict(profile.preprocess))
+    return Source(config, preprocess, weights, profile.architecture, profile.quick_gelu, profile.pixels)
 
 
 def _registered(name: ModelName) -> Source:

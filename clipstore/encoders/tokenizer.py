@@ -18,10 +18,14 @@ _REMEMBERED = 500_000  # words; real captions have far fewer
 
 
 class Tokenizer(Protocol):
-    """Canonical texts to tokens; called from several threads at once."""
+    """Canonical texts to tokens; called from several threads at once.
+
+    ``reference`` is open_clip's own tokenizer behind it.
+    """
 
     cleaning: str
     fields: object
+    reference: Any
 
     def __call__(self, texts: Sequence[str]) -> list[Tokens]:
         """Return the tokens of each text."""
@@ -45,6 +49,7 @@ class BpeTokenizer:
     """
 
     def __init__(self, tokenizer: SimpleTokenizer, context_length: int) -> None:
+        self.reference: Any = tokenizer
         self._ends, self._context = (tokenizer.sot_token_id, tokenizer.eot_token_id), context_length
         self._words = _Words(tokenizer)
         usual = tokenizer.clean_fn.__name__ == "_clean_lower"
@@ -127,6 +132,7 @@ class OwnTokenizer:
     cleaning = canonical.IDENTITY
 
     def __init__(self, tokenizer: Any, context_length: int) -> None:
+        self.reference: Any = tokenizer
         self._tokenizer, self._context = tokenizer, context_length
         inner: Any = getattr(tokenizer, "tokenizer", None)
         self.fields: object = {

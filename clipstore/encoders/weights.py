@@ -16,6 +16,7 @@ import torch
 from open_clip.convert import convert_state_dict
 from open_clip.model import convert_to_custom_text_state_dict
 
+from clipstore.encoders import layouts
 from clipstore.errors import EncoderError
 
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ def _weights(path: Path, content: object) -> Weights:
 def _renamed(network: torch.nn.Module, weights: Weights, shown: str) -> dict[str, torch.Tensor]:
     """Return the tensors under the names of this network's class."""
     try:
-        tensors: dict[str, torch.Tensor] = dict(convert_state_dict(network, dict(weights.tensors)))
+        tensors: dict[str, torch.Tensor] = dict(convert_state_dict(network, layouts.named(weights.tensors)))
     except _READ_ERRORS as error:
         message = f"{weights.path}: can't be converted for {shown} ({error}). Name the architecture it belongs to"
         raise EncoderError(message) from error

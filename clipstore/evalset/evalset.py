@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, final
 
 from clipstore import formats, keys
@@ -13,11 +12,12 @@ from clipstore.evalset import reading
 from clipstore.evalset.folder import Folder, Place, Placed
 from clipstore.formats import Hints
 from clipstore.items import EvalItem, Image
-from clipstore.storage.catalogue import files, sets
+from clipstore.storage.catalogue import sets
 from clipstore.storage.catalogue.sets import ItemRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
     import PIL.Image
 
@@ -69,6 +69,8 @@ class EvalSet:
         The relative path of each item's image; None where it is no file.
     alternates
         Other ids of each item by name, such as ``cocoid``.
+    how
+        In a set that captions gave: how the ids of each file met images, by the file's shown name.
     """
 
     items: tuple[EvalItem, ...] = ()
@@ -80,6 +82,7 @@ class EvalSet:
     warnings: tuple[str, ...] = ()
     paths: tuple[str | None, ...] = field(default=(), repr=False)
     alternates: Mapping[str, list[ItemKey]] = field(default_factory=dict, repr=False)
+    how: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def is_open(self) -> bool:
@@ -94,7 +97,7 @@ class EvalSet:
     @property
     def others(self) -> int:
         """How many files of the folder are not in the set."""
-        used = sum(path is not None for path in self.paths)
+        used = len({path for path in self.paths if path is not None})
         return len(self.folder.files) - used if self.folder is not None else 0
 
     @classmethod
@@ -112,7 +115,7 @@ class EvalSet:
         Parameters
         ----------
         images
-            A folder, or id -> path, bytes or PIL image.
+            A folder, a Parquet file or tar that holds images, or id -> path, bytes or PIL image.
         refs
             References: a file, or id -> caption or list of captions.
         annotations
@@ -175,16 +178,18 @@ class EvalSet:
             return self
         hints = hints or Hints()
         seen: dict[ItemKey, tuple[EvalItem, str | None]] = {}
+        how = {}
         warnings = list(self.warnings)
         for captions in systems:
             ids = captions.distinct_ids()
             placed = self.place(ids, captions.source, captions.file_names, hints, missing)
+            how[captions.source] = placed.kind
             warnings += [line for line in placed.warnings if line not in warnings]
             for key, place in zip(ids, placed.places, strict=True):
                 if place is None and self.has_images:
                     continue
                 path = place.path if place is not None else None
-                mark = path if path is not None else str(key)
+                mark = str(key) if place is None else place.image.name
                 seen.setdefault(mark, (EvalItem(key, place.image if place else None), path))
         items = list(seen.values())
         return replace(
@@ -192,6 +197,7 @@ class EvalSet:
             items=tuple(item for item, _ in items),
             paths=tuple(path for _, path in items),
             warnings=tuple(warnings),
+            how=how,
         )
 
     def rows_of(
@@ -231,7 +237,7 @@ class EvalSet:
         """
         found = [item.image for item in self.items if item.image is not None]
         if len(found) != len(self.items):
-            msg = "the eval set has items without an image"
+            msg = "the eval set has items without an image: give images for all, or leave these out (--missing skip)"
             raise InputError(msg)
         return found
 
@@ -257,15 +263,17 @@ class EvalSet:
         with store.catalogue.read() as tx:
             row = sets.get(tx, name)
             known = [summary.name for summary in sets.names(tx)] if row is None else []
-            ids = [] if row is None else [item.image_id for item in row.items if item.image_id is not None]
-            where = files.paths(tx, ids)
         if row is None:
             there = f"there is: {', '.join(known)}" if known else "it has none yet: clipstore add -t SET makes one"
             msg = f"the store has no eval set called {name!r}; {there}"
             raise NotStored(msg)
         items = tuple(EvalItem(item.key, None, item.image_id, item.references, item.tags) for item in row.items)
-        names = [Path(where[id_]).name if (id_ := item.image_id) in where else None for item in items]
-        return cls(items=items, name=name, paths=tuple(names))
+        paths, alternates = row.origin.get("paths", ()), row.origin.get("alternates", {})
+        return cls(items=items, name=name, paths=tuple(paths), alternates=alternates)
+
+    def origin(self) -> dict[str, object]:
+        """Return what a store keeps of where the set came from: its files' relative paths and other ids."""
+        return {"paths": list(self.paths), "alternates": {name: list(ids) for name, ids in self.alternates.items()}}
 
     def rows(self, image_ids: Sequence[int | None]) -> list[ItemRow]:
         """Return the set as the catalogue keeps it."""

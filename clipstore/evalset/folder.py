@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """The image files under a folder, and how many of them the set does not use.
+    """The image files under a folder.
 
     Parameters
     ----------

@@ -30,18 +30,21 @@ def read(
     """Fill an empty eval set: see :meth:`clipstore.EvalSet.read`."""
     notes = None if annotations is None else formats.read_references(annotations, hints)
     references = notes if refs is None else formats.read_references(refs, hints)
-    empty = _with_images(empty, images)
+    empty = _with_images(empty, images, hints)
     if references is None:
         return empty
     names = notes.file_names if notes is not None and notes.file_names else references.file_names
     return _closed(empty, references, names, hints, missing)
 
 
-def _with_images(evalset: EvalSet, images: Images | None) -> EvalSet:
+def _with_images(evalset: EvalSet, images: Images | None, hints: Hints) -> EvalSet:
     if images is None:
         return evalset
     if isinstance(images, (str, Path)):
-        return replace(evalset, folder=_folder(Path(images)))
+        path = Path(images)
+        if path.is_file():
+            return replace(evalset, sources=_embedded(path, hints))
+        return replace(evalset, folder=_folder(path))
     return replace(evalset, sources={key: _image(key, source) for key, source in images.items()})
 
 
@@ -73,16 +76,29 @@ def _closed(
         unpaired=tuple(unpaired) if evalset.has_images else (),
         alternates=alternates,
         described=(*evalset.described, described, *references.notes),
-        warnings=(*evalset.warnings, *placed.warnings),
+        warnings=(*evalset.warnings, *placed.warnings, *_left_out(references, unpaired, evalset)),
     )
+
+
+def _left_out(references: References, unpaired: list[ItemKey], evalset: EvalSet) -> list[str]:
+    if not unpaired or not evalset.has_images:
+        return []
+    first = ", ".join(str(key) for key in unpaired[:5])
+    return [f"{references.source}: left out: {len(unpaired):,} ids have no image (first: {first})"]
+
+
+def _embedded(path: Path, hints: Hints) -> dict[ItemKey, Image]:
+    """Return the images inside a Parquet file or a tar, by id."""
+    found = {key: Image(data, str(key)) for key, data in formats.embedded_images(path, hints)}
+    if not found:
+        msg = f"{path}: holds no images; --images takes a folder of images, or a Parquet file or tar that holds them"
+        raise InputError(msg)
+    return found
 
 
 def _folder(path: Path) -> Folder:
     if not path.exists():
         msg = f"{path}: there is no such image folder"
-        raise InputError(msg)
-    if not path.is_dir():
-        msg = f"{path}: is a file, --images takes a folder"
         raise InputError(msg)
     files = formats.image_files(path)
     if not files:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import fnmatch
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, final
 
 from clipstore.errors import InputError, NotStored
-from clipstore.evalset.systems import captions_digest, check_empty, check_missing, meet, one_each
+from clipstore.evalset.systems import System, captions_digest, check_empty, check_missing, meet
 from clipstore.items import Candidate
 from clipstore.storage.catalogue import sets
 from clipstore.storage.catalogue.sets import CandidateRow
@@ -15,10 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from clipstore.evalset.evalset import EvalSet, MissingRule
-    from clipstore.evalset.systems import EmptyRule, System
+    from clipstore.evalset.systems import EmptyRule
     from clipstore.formats import Captions, Hints
     from clipstore.items import ItemKey
-    from clipstore.storage.catalogue.sets import SystemRow
+    from clipstore.storage.catalogue import Tx
+    from clipstore.storage.catalogue.sets import ItemRow, SystemRow
     from clipstore.store import Store
 
 Saved = Literal["added", "unchanged", "replaced"]
@@ -69,52 +71,75 @@ def save(
     InputError
         When a name stands for other content and ``replace`` is False.
     """
+    for one in (name, *named):
+        _check_name(one)
     rows = {system: _rows(captions, evalset, missing, hints) for system, captions in named.items()}
-    digests = {system: captions_digest(found) for system, found in rows.items()}
+    change = _Change(name, evalset, image_ids, {system: captions_digest(found) for system, found in rows.items()})
+    sources = {system: captions.source for system, captions in named.items()}
     with store.catalogue.read() as tx:
-        known_set = sets.get(tx, name)
-        known = {row.name: row.digest for row in sets.systems(tx, name)} if known_set is not None else {}
-    did: dict[str, Saved] = {"": _set_change(name, evalset, image_ids, known_set, replace=replace)}
-    for system, digest in digests.items():
-        did[system] = _system_change(name, system, named[system].source, digest, known.get(system), replace=replace)
+        did = change.against(tx, sources, replace=replace)
     if all(what == "unchanged" for what in did.values()):
         return did
     with store.catalogue.write() as tx:
-        if did[""] == "added":
-            sets.add(tx, name, evalset.rows(image_ids or ()), evalset.digest(image_ids or ()), {})
-        elif did[""] == "replaced":
-            sets.replace(tx, name, evalset.rows(image_ids or ()), evalset.digest(image_ids or ()), {})
+        did = change.against(tx, sources, replace=replace)  # again: another process may have saved meanwhile
+        change.save_set(tx, did[""])
         for system, found in rows.items():
             if did[system] != "unchanged":
                 candidates = [CandidateRow(key, one.rank, one.caption, one.score, one.score_kind) for key, one in found]
-                origin = {"source": named[system].source, **(origins or {}).get(system, {})}
-                sets.add_system(tx, name, system, digests[system], candidates, origin)
+                origin = {"source": sources[system], **(origins or {}).get(system, {})}
+                sets.add_system(tx, name, system, change.digests[system], candidates, origin)
     return did
 
 
-def _set_change(
-    name: str,
-    evalset: EvalSet,
-    image_ids: Sequence[int | None] | None,
-    known: sets.SetRow | None,
-    *,
-    replace: bool,
-) -> Saved:
-    if image_ids is None:
-        return "unchanged"
-    digest = evalset.digest(image_ids)
-    if known is None:
-        return "added"
-    if known.digest == digest:
-        return "unchanged"
-    if not replace:
-        msg = (
-            f"eval set {name!r} is saved with other images or references "
-            f"({known.digest[:8]}, {len(known.items):,} images; given: {digest[:8]}, {len(evalset.items):,}): "
-            "pass --replace to change it, or use another name"
-        )
-        raise InputError(msg)
-    return "replaced"
+@final
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What is to be saved, and what that means for what stands under these names."""
+
+    name: str
+    evalset: EvalSet
+    image_ids: Sequence[int | None] | None
+    digests: Mapping[str, str]
+
+    def against(self, tx: Tx, sources: Mapping[str, str], *, replace: bool) -> dict[str, Saved]:
+        """Return what happens to the set, under ``""``, and to each system; refuse what needs ``replace``."""
+        known_set = sets.get(tx, self.name)
+        known = {row.name: row.digest for row in sets.systems(tx, self.name)} if known_set is not None else {}
+        did: dict[str, Saved] = {"": self._set_change(known_set, replace=replace)}
+        for system, digest in self.digests.items():
+            did[system] = _system_change(self.name, system, sources[system], digest, known.get(system), replace=replace)
+        return did
+
+    def _set_change(self, known: sets.SetRow | None, *, replace: bool) -> Saved:
+        if self.image_ids is None:
+            return "unchanged"
+        if known is None:
+            return "added"
+        if _named(known.items) == _named(self.evalset.rows(self.image_ids)):
+            return "unchanged"
+        if not replace:
+            digest = self.evalset.digest(self.image_ids)
+            what = "the same images under other ids" if digest == known.digest else "other images or references"
+            msg = (
+                f"eval set {self.name!r} is saved with {what} "
+                f"({known.digest[:8]}, {len(known.items):,} images; given: {digest[:8]}, "
+                f"{len(self.evalset.items):,}): pass --replace to change it, or use another name"
+            )
+            raise InputError(msg)
+        return "replaced"
+
+    def save_set(self, tx: Tx, what: Saved) -> None:
+        """Write the set where it is new or changed."""
+        if self.image_ids is None or what == "unchanged":
+            return
+        write = sets.add if what == "added" else sets.replace
+        digest = self.evalset.digest(self.image_ids)
+        write(tx, self.name, self.evalset.rows(self.image_ids), digest, self.evalset.origin())
+
+
+def _named(rows: Sequence[ItemRow]) -> set[tuple[str, int | None, tuple[str, ...]]]:
+    """Return which image and references each id stands for: what captions are met with."""
+    return {(repr(row.key), row.image_id, tuple(sorted(row.references))) for row in rows}
 
 
 def _system_change(set_name: str, system: str, source: str, digest: str, known: str | None, *, replace: bool) -> Saved:
@@ -127,6 +152,12 @@ def _system_change(set_name: str, system: str, source: str, digest: str, known: 
         )
         raise InputError(msg)
     return "added" if known is None else "replaced"
+
+
+def _check_name(name: str) -> None:
+    if not name.strip() or not name.isprintable():
+        msg = f"{name!r} can't be a name: a name is one line of text that shows"
+        raise InputError(msg)
 
 
 def _rows(
@@ -145,6 +176,32 @@ def _candidates(captions: Captions, rows: Sequence[int], keys: Sequence[ItemKey]
         for row, text, rank, score in zip(rows, captions.texts, ranks, scores, strict=True)
         if row >= 0
     ]
+
+
+def saved_names(store: Store, evalset: EvalSet, patterns: Sequence[str] = ()) -> list[str]:
+    """Return the names of a set's systems: all, or those that fit a pattern such as ``step-*``.
+
+    Raises
+    ------
+    NotStored
+        When a pattern fits no system; the message lists those there are.
+    """
+    set_name = evalset.name or ""
+    names = [row.name for row in systems_in(store, set_name)]
+    for pattern in patterns:
+        if not fnmatch.filter(names, pattern) and pattern not in names:
+            there = f"there is: {', '.join(names)}" if names else "it has none yet: clipstore add -t makes one"
+            msg = f"eval set {set_name!r} has no system {pattern!r}; {there}"
+            raise NotStored(msg)
+    return [
+        name for name in names if not patterns or any(name == one or fnmatch.fnmatch(name, one) for one in patterns)
+    ]
+
+
+def candidates_of(store: Store, evalset: EvalSet, name: str) -> list[CandidateRow]:
+    """Return the candidates of a saved system: key, rank, text, score, score kind, in the order of the set."""
+    with store.catalogue.read() as tx:
+        return sets.candidates(tx, evalset.name or "", name)
 
 
 def load_systems(
@@ -166,19 +223,9 @@ def load_systems(
     InputError
         When a system has several captions for an image, or empty ones and ``empty`` is ``error``.
     """
-    set_name = evalset.name or ""
-    with store.catalogue.read() as tx:
-        names = [row.name for row in sets.systems(tx, set_name)]
-        for pattern in patterns:
-            if not fnmatch.filter(names, pattern) and pattern not in names:
-                there = f"there is: {', '.join(names)}" if names else "it has none yet: clipstore add -t makes one"
-                msg = f"eval set {set_name!r} has no system {pattern!r}; {there}"
-                raise NotStored(msg)
-        wanted = [
-            name for name in names if not patterns or any(name == one or fnmatch.fnmatch(name, one) for one in patterns)
-        ]
-        found = {name: sets.candidates(tx, set_name, name) for name in wanted}
-    systems = [_loaded(name, rows, evalset) for name, rows in found.items()]
+    found = {name: candidates_of(store, evalset, name) for name in saved_names(store, evalset, patterns)}
+    digests = {row.name: row.digest for row in systems_in(store, evalset.name or "")}
+    systems = [_loaded(name, rows, evalset, digests[name]) for name, rows in found.items()]
     for system in systems:
         covered = {row for row, text in enumerate(system.texts) if text is not None}
         check_missing(f"system {system.name!r}", (), covered, evalset, missing)
@@ -186,7 +233,7 @@ def load_systems(
     return systems
 
 
-def _loaded(name: str, rows: Sequence[CandidateRow], evalset: EvalSet) -> System:
+def _loaded(name: str, rows: Sequence[CandidateRow], evalset: EvalSet, digest: str) -> System:
     place = {key: row for row, key in enumerate(evalset.keys)}
     texts: list[str | None] = [None] * len(evalset.items)
     for one in rows:
@@ -195,7 +242,7 @@ def _loaded(name: str, rows: Sequence[CandidateRow], evalset: EvalSet) -> System
             msg = f"system {name!r} has several captions an image: an n-best list. Choose with clipstore rerank"
             raise InputError(msg)
         texts[row] = one.text
-    return one_each(name, evalset.keys, texts)
+    return System(name, tuple(texts), digest)
 
 
 def systems_in(store: Store, set_name: str) -> list[SystemRow]:

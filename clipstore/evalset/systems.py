@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, final
 
 from clipstore import formats
@@ -105,11 +105,16 @@ def _system(
     for row, text in zip(met.rows, captions.texts, strict=True):
         if row >= 0:
             texts[row] = text
-    check_missing(captions.source, met.strangers, set(met.rows), evalset, missing)
+    left_out = check_missing(captions.source, met.strangers, set(met.rows), evalset, missing)
     check_empty(captions.source, texts, evalset, empty)
-    return one_each(
-        name, evalset.keys, texts, formats.describe(captions, met.matched), (*captions.notes, *met.matched.warnings)
-    )
+    described = describe(captions, met, evalset)
+    return one_each(name, evalset.keys, texts, described, (*captions.notes, *met.matched.warnings, *left_out))
+
+
+def describe(captions: Captions, met: Met, evalset: EvalSet) -> str:
+    """Return the line that says what was recognised and how ids met images."""
+    kind = evalset.how.get(captions.source, met.matched.kind)
+    return formats.describe(captions, replace(met.matched, kind=kind))
 
 
 @final
@@ -151,7 +156,7 @@ def meet(captions: Captions, evalset: EvalSet, hints: Hints | None = None) -> Me
 
 def check_missing(
     source: str, strangers: Sequence[ItemKey], covered: Collection[int], evalset: EvalSet, missing: MissingRule
-) -> None:
+) -> tuple[str, ...]:
     """Refuse captions and images that do not cover each other, unless ``missing`` is ``skip``.
 
     Parameters
@@ -165,21 +170,26 @@ def check_missing(
     evalset, missing
         The set, and the rule.
 
+    Returns
+    -------
+    tuple
+        What is left out, a line each.
+
     Raises
     ------
     Unpaired
         With both counts and the first five ids of each.
     """
     without = [key for row, key in enumerate(evalset.keys) if row not in covered]
-    if missing == "skip" or not (strangers or without):
-        return
     parts = []
     if strangers:
         parts.append(f"{len(strangers):,} captions have no image in the eval set (first: {listed(strangers)})")
     if without:
         parts.append(f"{len(without):,} of {len(evalset.items):,} images have no caption (first: {listed(without)})")
-    msg = f"{source}: {'; '.join(parts)}. Complete it, or score what both have with --missing skip"
-    raise Unpaired(msg)
+    if parts and missing != "skip":
+        msg = f"{source}: {'; '.join(parts)}. Complete it, or score what both have with --missing skip"
+        raise Unpaired(msg)
+    return tuple(f"left out: {part}" for part in parts)
 
 
 def check_empty(source: str, texts: Sequence[str | None], evalset: EvalSet, empty: EmptyRule) -> None:

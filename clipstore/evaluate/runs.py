@@ -52,7 +52,7 @@ def record(
         at=time.time(),
     )
     try:
-        with catalogue.write() as tx:
+        with catalogue.write(patience=0) as tx:
             contents.add_texts(tx, ids, raw)
             rows.add(tx, row)
     except (Busy, CannotWrite):

@@ -115,12 +115,14 @@ def score_systems(
         recipe,
         digest,
         [len(item.references) for item in evalset.items],
-        skipped=bool(left_out or evalset.unpaired),
+        skipped=bool(evalset.unpaired) or any(text is None for system in systems for text in system.texts),
+        unreadable=bool(filled.work.images.failures),
         empty=empty,
     )
     signed = signatures(space, configuration)
+    scored = tuple(_system_score(space, system, evalset, gathered, recipe, signed) for system in systems)
     results = Scores(
-        systems=tuple(_system_score(space, system, evalset, gathered, recipe, signed) for system in systems),
+        systems=scored,
         signatures=signed,
         set_name=evalset.name,
         set_digest=digest,
@@ -129,7 +131,7 @@ def score_systems(
         failures=filled.work.images.failures,
         work=filled.work,
         described=(*evalset.described, *(system.described for system in systems if system.described)),
-        warnings=(*evalset.warnings, *_warnings(systems)),
+        warnings=(*space.notes, *evalset.warnings, *_flagged(filled), *_warnings(systems, scored, evalset)),
     )
     runs.record(space, results, systems, evalset, image_ids)
     return results
@@ -193,6 +195,7 @@ def _system_score(
         joined = _spread(n, scored, ref_clip_s.ref_clip_s(image_term, reference_term), blank)
         joined[[not rows for rows in gathered.reference_rows]] = np.nan
         numbers["ref-clip-s"] = joined
+    strips = space.fingerprint.cleaning == canonical.OPENAI_BPE
     cuts = space.cuts(np.unique(gathered.caption_keys[caption_rows]))
     cut = [cuts[key] for key in gathered.caption_keys[caption_rows].tolist() if key in cuts]
     return SystemScore(
@@ -204,7 +207,7 @@ def _system_score(
         words=sum(len(text.split()) for text in texts.values()) / len(texts) if texts else None,
         cut=len(cut),
         cut_tokens=sum(cut),
-        stripped=sum(canonical.specials(text) > 0 for text in texts.values()),
+        stripped=sum(canonical.specials(text) > 0 for text in texts.values()) if strips else 0,
         described=system.described,
         warnings=system.warnings,
     )
@@ -225,11 +228,19 @@ def _reference_term(gathered: _Gathered, scored: list[int], caption_rows: Ids) -
     return ref_clip_s.best_reference(cosines, np.cumsum(counts) - counts, len(scored))
 
 
-def _warnings(systems: Sequence[System]) -> list[str]:
+def _flagged(filled: Filled) -> list[str]:
+    """Say what was done to images beyond the official preprocessing, such as scaling from 16 bit."""
+    return [f"{count:,} images: {flag}" for flag, count in filled.work.images.flags.items()]
+
+
+def _warnings(systems: Sequence[System], scored: Sequence[SystemScore], evalset: EvalSet) -> list[str]:
     lines = []
-    for system in systems:
-        held = sum(text is not None and canonical.specials(text) > 0 for text in system.texts)
-        if held:
-            lines.append(f"{system.name}: special strings such as <|endoftext|> were left out of {held:,} captions")
+    bare = sum(not item.references for item in evalset.items)
+    if 0 < bare < len(evalset.items):
+        lines.append(f"RefCLIP-S leaves out {bare:,} of {len(evalset.items):,} images: they have no references")
+    for system, one in zip(systems, scored, strict=True):
+        if one.stripped:
+            special = "special strings such as <|endoftext|>"
+            lines.append(f"{system.name}: {special} were left out of {one.stripped:,} captions")
         lines += [f"{system.name}: {line}" for line in system.warnings]
     return lines

@@ -22,6 +22,7 @@ from clipstore.formats.values import Hints as Hints
 from clipstore.formats.values import References as References
 from clipstore.formats.writing import WRITERS as WRITERS
 from clipstore.formats.writing import Row as Row
+from clipstore.formats.writing import save as save
 from clipstore.formats.writing import write as write
 
 __all__ = [
@@ -44,5 +45,6 @@ __all__ = [
     "match_keys",
     "read_captions",
     "read_references",
+    "save",
     "write",
 ]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from clipstore.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 EXTENSIONS = frozenset({
@@ -75,18 +75,26 @@ def _walk(folder: str, prefix: str, seen: set[tuple[int, int]]) -> Iterator[str]
         for entry in entries:
             if entry.name.startswith("."):
                 continue
-            is_folder = entry.is_dir()
+            is_folder = _holds(entry.is_dir)
             if _is_image(entry, is_folder=is_folder):
                 yield prefix + entry.name
             if is_folder:
                 yield from _walk(entry.path, f"{prefix}{entry.name}/", seen)
 
 
+def _holds(question: Callable[[], bool]) -> bool:
+    """Ask about an entry; one that can't be followed (a link to itself) is neither file nor folder."""
+    try:
+        return question()
+    except OSError:
+        return False
+
+
 def _is_image(entry: os.DirEntry[str], *, is_folder: bool) -> bool:
     extension = os.path.splitext(entry.name)[1].lower()  # noqa: PTH122  as above
     if extension in EXTENSIONS:
         return True
-    return not is_folder and extension not in _NOT_IMAGES and entry.is_file() and is_image(_head(entry.path))
+    return not is_folder and extension not in _NOT_IMAGES and _holds(entry.is_file) and is_image(_head(entry.path))
 
 
 def _head(path: str) -> bytes:

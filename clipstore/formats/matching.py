@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from clipstore.items import ItemKey
 
-ID_KEYS = ("path", "name", "stem", "number", "annotation", "cocoid", "imgid", "row")
+ID_KEYS = ("id", "path", "name", "stem", "number", "annotation", "cocoid", "imgid", "row")
 """The words that ``--id-key`` accepts."""
 
 _FROM_FILE = frozenset({"annotation", "cocoid", "imgid"})
@@ -129,6 +129,7 @@ def _file_kinds(
             msg = f"--id-key {wanted} needs a file that says which image an id is: give --annotations"
             raise InputError(msg)
         wanted = "annotation"
+    wanted = None if wanted == "id" else wanted  # ids of an eval set; files have none
     return [make() for flag, make in makers.items() if wanted in {None, flag}]
 
 
@@ -148,7 +149,7 @@ def _key_kinds(
     if named:
         return named
     same = _same(ids, keys)
-    if wanted in _FROM_FILE:
+    if wanted in _FROM_FILE or wanted == "id":
         return [same]
     if same.complete and wanted is None:
         return [same, *others]

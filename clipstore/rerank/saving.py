@@ -132,7 +132,7 @@ def record(catalogue: Catalogue, reranked: Reranked, image_ids: Ids | None) -> N
     used = np.empty(0, np.int64) if image_ids is None else np.unique(image_ids)
     row = RunRow(run_id, "rerank", request, reranked.to_dict(), np.array(ids, np.int64), used, time.time())
     try:
-        with catalogue.write() as tx:
+        with catalogue.write(patience=0) as tx:
             contents.add_texts(tx, ids, raw)
             rows.add(tx, row)
     except (Busy, CannotWrite):

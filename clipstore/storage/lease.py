@@ -67,10 +67,15 @@ def held(folder: Path, patience: float) -> Iterator[None]:
 def holder(folder: Path) -> Holder | None:
     """Return who holds the lease of the store, or None."""
     try:
-        found = json.loads((folder / FILE).read_text(encoding="utf-8"))
-        return Holder(str(found["host"]), int(found["process"]))
+        return _holder(folder / FILE)
     except FileNotFoundError:
         return None
+
+
+def _holder(path: Path) -> Holder:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return Holder(str(found["host"]), int(found["process"]))
     except (ValueError, KeyError, TypeError):
         return Holder("an unknown host", 0)  # half a file: left by a crash, and stale soon
 
@@ -132,8 +137,7 @@ def _break(path: Path, stale: Holder) -> None:
     with contextlib.suppress(FileNotFoundError):
         before = path.stat().st_mtime
         path.rename(taken)
-        found = json.loads(taken.read_text(encoding="utf-8") or "{}")
-        if found.get("host", stale.host) != stale.host or taken.stat().st_mtime != before:
+        if _holder(taken).host != stale.host or taken.stat().st_mtime != before:
             with contextlib.suppress(FileExistsError):
                 os.link(taken, path)
         taken.unlink(missing_ok=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, TypeVar, final
 
 import numpy as np
 
@@ -14,14 +14,17 @@ from clipstore.storage.segments import Gone
 __all__ = ["Gone", "Shelf"]
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from clipstore.arrays import Ids, Vectors
     from clipstore.storage.catalogue.segments import SegmentRow
 
+_Held = TypeVar("_Held")
+
 _KEPT_MAPPED = 256  # a mapping holds a file descriptor; past this many they are made per gather
 _BLOCK = 4096  # rows copied at once
+_MANY_TIMES = 64  # with so many ids to one wanted, the others are not read
 
 
 @final
@@ -34,13 +37,18 @@ class Shelf:
         The store's folder.
     rows
         Rows of the segments, in the order in which they are searched: the first that has an id gives its vector.
+    before
+        A shelf of the same store and kind: what it has read of these segments, which never change, is taken over.
     """
 
-    def __init__(self, root: Path, rows: Sequence[SegmentRow]) -> None:
+    def __init__(self, root: Path, rows: Sequence[SegmentRow], before: Shelf | None = None) -> None:
         self._root = root
         self._rows = tuple(rows)
         self._segments: dict[str, segments.Segment] = {}
         self._views: dict[str, np.ndarray] = {}
+        if before is not None and before._root == root:  # noqa: SLF001 - its like
+            self._segments |= _kept(before._segments, self.names)  # noqa: SLF001
+            self._views |= _kept(before._views, self.names if len(rows) <= _KEPT_MAPPED else ())  # noqa: SLF001
 
     @property
     def rows(self) -> int:
@@ -108,7 +116,7 @@ class Shelf:
             open_ones = np.flatnonzero(where < 0)
             if not len(open_ones):
                 break
-            hits, there = _matches(wanted[open_ones], self._segment(row).ids)
+            hits, there = _found(wanted[open_ones], self._segment(row))
             where[open_ones[hits]] = number
             places[open_ones[hits]] = there
         return where, places
@@ -130,9 +138,15 @@ class Shelf:
 
     @staticmethod
     def _copy(view: np.ndarray, places: np.ndarray, targets: np.ndarray, result: Vectors) -> None:
+        whole = len(targets) == len(result) and view.dtype == result.dtype
+        source, target = view.view(np.uint8), result.view(np.uint8)
         for start in range(0, len(targets), _BLOCK):
             block = targets[start : start + _BLOCK]
-            result[block] = view[places[block]]
+            if whole:  # as bytes the payload is aligned, so ``take`` copies these rows only, and straight into place
+                stop = start + len(block)
+                np.take(source, places[start:stop], axis=0, out=target[start:stop], mode="clip")
+            else:
+                result[block] = view[places[block]]
 
     @staticmethod
     def _refuse_missing(missing: Ids) -> None:
@@ -141,6 +155,29 @@ class Shelf:
         first = ", ".join(keys.to_hex(int(key)) for key in missing[:5])
         msg = f"{len(missing)} vectors are not in the store (first: {first}): encode them first (without --no-encode)"
         raise NotStored(msg)
+
+
+def _found(wanted: np.ndarray, segment: segments.Segment) -> tuple[np.ndarray, np.ndarray]:
+    """Return positions in sorted ``wanted``, and rows of the segment, of the ids that both have."""
+    few = len(wanted) * _MANY_TIMES < segment.row.rows
+    return _bisected(wanted, segment.mapped_ids) if few else _matches(wanted, segment.ids)
+
+
+def _bisected(wanted: np.ndarray, there: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return what :func:`_matches` does, touching few pages of ``there``: what a look-up costs is not its length."""
+    low, high = np.zeros(len(wanted), np.int64), np.full(len(wanted), len(there), np.int64)
+    for _ in range(len(there).bit_length()):
+        middle = (low + high) // 2
+        less = (low < high) & (there[np.minimum(middle, len(there) - 1)] < wanted)
+        low, high = np.where(less, middle + 1, low), np.where(less, high, np.minimum(middle, high))
+    inside = np.minimum(low, len(there) - 1)
+    hits = np.flatnonzero((low < len(there)) & (there[inside] == wanted))
+    return hits, inside[hits]
+
+
+def _kept(held: Mapping[str, _Held], names: Sequence[str]) -> dict[str, _Held]:
+    found = ((name, held.get(name)) for name in names)
+    return {name: one for name, one in found if one is not None}
 
 
 def _matches(wanted: np.ndarray, there: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -28,31 +28,31 @@ class Stack:
     """
 
     def __init__(self, shelves: Sequence[Shelf]) -> None:
-        self._shelves = tuple(shelves)
+        self.shelves = tuple(shelves)
 
     @property
     def rows(self) -> int:
         """How many vectors the shelves hold, repeats counted."""
-        return sum(shelf.rows for shelf in self._shelves)
+        return sum(shelf.rows for shelf in self.shelves)
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the segments."""
-        return tuple(name for shelf in self._shelves for name in shelf.names)
+        return tuple(name for shelf in self.shelves for name in shelf.names)
 
     def contains(self, ids: Ids) -> np.ndarray:
         """Say of each id whether any store has it: bool of shape (rows,); raises as :meth:`Shelf.contains`."""
         found = np.zeros(len(ids), dtype=bool)
-        for shelf in self._shelves:
+        for shelf in self.shelves:
             found[~found] = shelf.contains(ids[~found])
         return found
 
     def gather(self, ids: Ids) -> Vectors:
         """Return the vectors of ids in their order: float32 of shape (rows, dim); raises as :meth:`Shelf.gather`."""
-        owner = np.full(len(ids), len(self._shelves) - 1)
-        for number, shelf in reversed(list(enumerate(self._shelves[:-1]))):
+        owner = np.full(len(ids), len(self.shelves) - 1)
+        for number, shelf in reversed(list(enumerate(self.shelves[:-1]))):
             owner[shelf.contains(ids)] = number
-        parts = [shelf.gather(ids[owner == number]) for number, shelf in enumerate(self._shelves)]
+        parts = [shelf.gather(ids[owner == number]) for number, shelf in enumerate(self.shelves)]
         dim = max((part.shape[1] for part in parts), default=0)
         result = np.empty((len(ids), dim), dtype=np.float32)
         for number, part in enumerate(parts):
@@ -61,12 +61,23 @@ class Stack:
         return result
 
 
-def shelf(catalogue: Catalogue, digest: str, modality: Modality) -> Shelf | Stack:
-    """Return all committed segments of a space and modality, those of the bases first."""
+def shelf(catalogue: Catalogue, digest: str, modality: Modality, before: Shelf | Stack | None = None) -> Shelf | Stack:
+    """Return all committed segments of a space and modality, those of the bases first.
+
+    Parameters
+    ----------
+    catalogue, digest, modality
+        Of which.
+    before
+        What this gave earlier: the segments that still are there are not read again.
+    """
+    earlier = before.shelves if isinstance(before, Stack) else () if before is None else (before,)
+    stores = (*catalogue.bases, catalogue)
     shelves = []
-    for one in (*catalogue.bases, catalogue):
+    for number, one in enumerate(stores):
         with one.read() as tx:
-            shelves.append(Shelf(one.folder, segments.all(tx, digest, modality)))
+            rows = segments.all(tx, digest, modality)
+        shelves.append(Shelf(one.folder, rows, earlier[number] if len(earlier) == len(stores) else None))
     return shelves[0] if len(shelves) == 1 else Stack(shelves)
 
 
@@ -82,6 +93,16 @@ def cuts(catalogue: Catalogue, digest: str, vector_keys: Ids) -> dict[int, int]:
         with one.read() as tx:
             if not catalogue.bases or spaces.get(tx, digest) is not None:
                 found |= contents.cuts(tx, digest, vector_keys)
+    return found
+
+
+def flags(catalogue: Catalogue, image_ids: Iterable[int]) -> dict[int, tuple[str, ...]]:
+    """Return what was done to each image beyond the official preprocessing, of those to which anything was."""
+    wanted = list(image_ids)
+    found: dict[int, tuple[str, ...]] = {}
+    for one in (*catalogue.bases, catalogue):
+        with one.read() as tx:
+            found |= contents.flagged(tx, wanted)
     return found
 
 

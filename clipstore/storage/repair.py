@@ -17,7 +17,7 @@ import numpy as np
 from clipstore.errors import Damaged
 from clipstore.storage import layout, soundness
 from clipstore.storage import segments as files
-from clipstore.storage.catalogue import Catalogue, segments, spaces
+from clipstore.storage.catalogue import Catalogue, replacements, segments, spaces
 from clipstore.storage.catalogue.segments import SegmentRow
 from clipstore.storage.check import check
 from clipstore.storage.faults import reach
@@ -117,7 +117,7 @@ def _set_catalogue_aside(folder: Path) -> Iterator[Finding]:
 
 def _adopt_all(folder: Path, catalogue: Catalogue, grace: float) -> Iterator[Finding]:
     with catalogue.read() as tx:
-        known = {row.name for row in segments.all(tx)}
+        known = {row.name for row in segments.all(tx)} | {one.name for one in replacements.retired(tx)}
     for path in sorted((folder / VECTORS).glob(f"*/*/*{files.SUFFIX}")):
         if path.stem in known or path.parent.name not in ("image", "text") or _age(path) < grace:
             continue

@@ -12,15 +12,14 @@ import os
 import uuid
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from clipstore.errors import Damaged, InputError
-from clipstore.storage import layout
-from clipstore.storage.faults import reach
+from clipstore.storage import durable, layout
 from clipstore.storage.soundness import problem_of
-from clipstore.storage.translate import REPAIR, file_error
+from clipstore.storage.translate import REPAIR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,9 +31,9 @@ if TYPE_CHECKING:
     from clipstore.storage.layout import Dtype
 
 SUFFIX = ".faiss"
-UNFINISHED = ".tmp"
+UNFINISHED = durable.UNFINISHED
 
-_BLOCK = 1 << 22  # bytes written and hashed at once
+_BLOCK = 1 << 22  # bytes of vectors written at once
 
 
 class Gone(Damaged):
@@ -84,21 +83,8 @@ def write(folder: Path, ids: Ids, vectors: Vectors, dtype: Dtype = "float32") ->
     _refuse_bad(ids, vectors)
     order = np.argsort(ids, kind="stable")
     rows, dim = vectors.shape
-    temporary = folder / f"{uuid.uuid4().hex}{UNFINISHED}"
-    path = temporary
-    try:
-        _make_folder(folder)
-        digest = _write_file(temporary, ids, vectors, order, dtype)
-        path = folder / f"{name_of(digest)}{SUFFIX}"
-        temporary.replace(path)
-        reach("file renamed")
-        _sync_folder(folder)
-        reach("folder synced")
-    except OSError as error:
-        _discard(path)
-        raise file_error(error, str(folder)) from error
-    finally:
-        _discard(temporary)  # there only when something went wrong
+    parts = _parts(ids, vectors, order, dtype)
+    path, digest = durable.write(folder, parts, lambda digest: f"{name_of(digest)}{SUFFIX}")
     ids_offset, size = layout.ids_offset(rows, dim, dtype), layout.file_size(rows, dim, dtype)
     return SegmentFile(path.stem, rows, dim, dtype, layout.VECTORS_OFFSET[dtype], ids_offset, size, digest)
 
@@ -116,45 +102,11 @@ def is_named(name: str, digest: str) -> bool:
     return name[16:] == digest[:16]
 
 
-def _discard(path: Path) -> None:
-    with contextlib.suppress(OSError):
-        path.unlink(missing_ok=True)
-
-
 def _refuse_bad(ids: Ids, vectors: Vectors) -> None:
     problem = problem_of(ids, vectors)
     if problem is not None:
         msg = f"vectors can't be stored: {problem}: the encoder or the file that gave them is at fault"
         raise InputError(msg)
-
-
-def _make_folder(folder: Path) -> None:
-    missing = [parent for parent in (folder, *folder.parents) if not parent.is_dir()]
-    folder.mkdir(parents=True, exist_ok=True)
-    for made in missing:
-        _sync_folder(made.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _write_file(path: Path, ids: Ids, vectors: Vectors, order: np.ndarray, dtype: Dtype) -> str:
-    digest = hashlib.sha256()
-    with path.open("xb") as file:
-        reach("file opened")
-        for part in _parts(ids, vectors, order, dtype):
-            digest.update(part)
-            file.write(part)
-        reach("file written")
-        file.flush()
-        os.fsync(file.fileno())
-        reach("file synced")
-    return digest.hexdigest()
 
 
 def _parts(ids: Ids, vectors: Vectors, order: np.ndarray, dtype: Dtype) -> Iterator[bytes]:
@@ -194,25 +146,26 @@ class Segment:
             raise _damaged(self.path, "its count of ids does not match")
         return ids
 
+    @cached_property
+    def mapped_ids(self) -> np.ndarray:
+        """The same ids mapped, for a few look-ups in many: index it, since anything else copies it."""
+        return self._mapped(np.dtype("<i8"), self.row.ids_offset, (self.row.rows,))
+
     def vectors(self) -> np.ndarray:
         """Map the vectors: float32 or float16 of shape (rows, dim), read-only, never copied whole.
 
         Index it with rows (``view[rows]``): the payload is unaligned, and ``take`` or ``@``
         would copy all of it. The mapping lives as long as the array, whatever happens to the file.
         """
+        return self._mapped(layout.NUMBERS[self.row.dtype], self.row.vectors_offset, (self.row.rows, self.row.dim))
+
+    def _mapped(self, dtype: np.dtype[Any], offset: int, shape: tuple[int, ...]) -> np.ndarray:
         try:
-            mapped = np.memmap(
-                self.path,
-                dtype=layout.NUMBERS[self.row.dtype],
-                mode="r",
-                offset=self.row.vectors_offset,
-                shape=(self.row.rows, self.row.dim),
-            )
+            return np.asarray(np.memmap(self.path, dtype=dtype, mode="r", offset=offset, shape=shape))
         except FileNotFoundError as error:
             raise _gone(self.path) from error
         except (OSError, ValueError) as error:
             raise _damaged(self.path, f"it can't be mapped ({error})") from error
-        return np.asarray(mapped)
 
 
 @contextlib.contextmanager

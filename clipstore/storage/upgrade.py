@@ -125,7 +125,7 @@ def _wait_for(handle: int, path: Path, patience: float) -> None:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             if time.monotonic() >= deadline:
-                msg = f"{path}: another process is upgrading this store and did not finish in time: try again"
+                msg = f"{path}: another process that upgrades or compacts this store did not finish in time: try again"
                 raise Busy(msg) from error
             time.sleep(_PAUSE)
         except OSError as error:

@@ -1,9 +1,7 @@
-"""Encoding what is missing: in blocks, in this process's own order, committed in chunks."""
+"""Encoding what is missing: shared out between processes, committed in chunks."""
 
 from __future__ import annotations
 
-import os
-import random
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,22 +13,23 @@ from clipstore.encoders import pipeline
 from clipstore.errors import BadImage
 from clipstore.storage.catalogue.contents import ImageRow
 from clipstore.store.identify import content
+from clipstore.store.sharing import Shares, Sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     import PIL.Image
 
     from clipstore.arrays import Ids
     from clipstore.encoders.protocol import Encoder
     from clipstore.items import Image
+    from clipstore.store.claims import Claims
     from clipstore.store.progress import Progress
+    from clipstore.store.sharing import Recheck
     from clipstore.store.writing import Writer
 
-    Recheck = Callable[[Ids], Ids]  # ids -> those that still have no vector
-
-_IMAGES = 1024  # between two looks at what others committed meanwhile
-_TEXTS = 8192
+_TEXTS = Sizes(256, 8192)  # sorted by length in a block, so the larger the better
+_IMAGES = Sizes(64, 64)  # they are read ahead across blocks
 
 
 def texts(
@@ -38,6 +37,7 @@ def texts(
     writer: Writer,
     missing: Mapping[int, tuple[str, str]],
     recheck: Recheck,
+    claims: Claims,
     progress: Progress,
 ) -> int:
     """Encode texts and return how many; what was done before an interruption is committed.
@@ -50,12 +50,16 @@ def texts(
         Vector key -> (the cleaned string that the encoder gets, the raw text behind it).
     recheck
         Says which keys still have no vector, so that what another process did is left to it.
+    claims
+        Which keys this process encodes now.
     progress
         Told as stage ``texts``.
     """
     done = 0
-    try:
-        for todo in _blocks(np.fromiter(missing, np.int64, len(missing)), recheck, _TEXTS):
+
+    def run(blocks: Iterator[Ids]) -> None:
+        nonlocal done
+        for todo in blocks:
             wanted = todo.tolist()
             for batch in pipeline.texts(encoder, [missing[key][0] for key in wanted]):
                 took = [wanted[index] for index in batch.indices.tolist()]
@@ -69,8 +73,8 @@ def texts(
                 writer.add_texts(np.array(took, np.int64), batch.vectors, known, cuts)
                 done += len(took)
                 progress("texts", done, len(missing))
-    finally:
-        writer.flush()
+
+    Shares(np.fromiter(missing, np.int64, len(missing)), recheck, claims, _TEXTS).encode(writer, run)
     return done
 
 
@@ -79,13 +83,14 @@ def images(
     writer: Writer,
     missing: Mapping[int, Image],
     recheck: Recheck,
+    claims: Claims,
     progress: Progress,
-) -> tuple[int, dict[int, str]]:
-    """Encode images and return how many, and the reason of each that failed, by its id.
+) -> tuple[dict[int, tuple[str, ...]], dict[int, str]]:
+    """Encode images and return the flags of each by its id, and the reason of each that failed.
 
     Parameters
     ----------
-    encoder, writer, recheck
+    encoder, writer, recheck, claims
         As in :func:`texts`.
     missing
         Image id -> where the image lies.
@@ -94,37 +99,22 @@ def images(
     """
     facts: dict[int, tuple[bytes, int]] = {}
     failed: dict[int, str] = {}
-    done = 0
+    done: dict[int, tuple[str, ...]] = {}
 
-    def sources() -> Iterator[tuple[int, Callable[[], bytes | PIL.Image.Image]]]:
-        for todo in _blocks(np.fromiter(missing, np.int64, len(missing)), recheck, _IMAGES):
-            for id_ in todo.tolist():
-                yield id_, partial(_load, missing[id_], id_, facts)
-
-    try:
-        for batch in pipeline.images(encoder, sources()):
+    def run(blocks: Iterator[Ids]) -> None:
+        sources = ((id_, partial(_load, missing[id_], id_, facts)) for todo in blocks for id_ in todo.tolist())
+        for batch in pipeline.images(encoder, sources):
             failed.update(batch.failures)
             rows = [
                 ImageRow(key, *facts.pop(key), one.mode, one.size[0], one.size[1], one.flags)
                 for key, one in zip(batch.keys, batch.decoded, strict=True)
             ]
             writer.add_images(np.array(batch.keys, np.int64), batch.vectors, rows)
-            done += len(batch.keys)
-            progress("images", done + len(failed), len(missing))
-    finally:
-        writer.flush()
+            done.update((row.id, row.flags) for row in rows)
+            progress("images", len(done) + len(failed), len(missing))
+
+    Shares(np.fromiter(missing, np.int64, len(missing)), recheck, claims, _IMAGES).encode(writer, run)
     return done, failed
-
-
-def _blocks(missing: Ids, recheck: Recheck, size: int) -> Iterator[Ids]:
-    """Yield what is still missing, a block at a time, in this process's own order."""
-    starts: Sequence[int] = random.Random(os.urandom(8)).sample(  # noqa: S311 - an order, not a secret
-        range(0, len(missing), size), k=-(-len(missing) // size)
-    )
-    for start in starts:
-        todo = recheck(missing[start : start + size])
-        if len(todo):
-            yield todo
 
 
 def _load(image: Image, id_: int, facts: dict[int, tuple[bytes, int]]) -> bytes | PIL.Image.Image:

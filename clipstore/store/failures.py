@@ -35,7 +35,7 @@ def record(catalogue: Catalogue, images: Sequence[Image], failures: Sequence[Fai
     if catalogue.readonly or not (fresh or mended):
         return
     try:
-        with catalogue.write() as tx:
+        with catalogue.write(patience=0) as tx:
             files.clear_failures(tx, sorted(mended))
             files.fail(tx, fresh)
     except (Busy, CannotWrite):

@@ -7,17 +7,16 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, final
 
 from clipstore import keys
-from clipstore.errors import Busy, CannotWrite
+from clipstore.errors import BadImage, Busy, CannotWrite
 from clipstore.storage.catalogue import files
 from clipstore.storage.catalogue.files import FileRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import PIL.Image
 
     from clipstore.items import Image
     from clipstore.storage.catalogue import Catalogue
@@ -71,20 +70,16 @@ def content(image: Image) -> bytes:
     ------
     OSError
         When the file can't be read.
+    BadImage
+        When a picture in memory can't be read.
     """
     if isinstance(image.source, bytes):
         return image.source
     if isinstance(image.source, Path):
         return image.source.read_bytes()
-    return _picture(image.source)
+    from clipstore.encoders import in_memory  # imports Pillow, which who has a picture in memory has loaded
 
-
-def _picture(picture: PIL.Image.Image) -> bytes:
-    picture.load()
-    palette = picture.palette.tobytes() if picture.palette is not None else None
-    transparency = picture.info.get("transparency")
-    shown = None if transparency is None else repr(transparency).encode()
-    return keys.picture_bytes(picture.mode, picture.size, palette, shown, picture.tobytes())
+    return in_memory.content(image.source)
 
 
 def _unchanged(known: FileRow | None, stat: os.stat_result) -> bool:
@@ -96,10 +91,20 @@ def _unchanged(known: FileRow | None, stat: os.stat_result) -> bool:
     )
 
 
+def _held(image: Image) -> int | str:
+    """Return the id of an image in memory; a reason in words when it can't be read."""
+    try:
+        return keys.image_id(content(image))
+    except BadImage as error:
+        return str(error)
+
+
 def _read(path: Path) -> FileRow | str:
     """Hash one file; a reason in words when it can't be read."""
     try:
         stat = path.stat()
+        if not (S_ISREG(stat.st_mode) or S_ISDIR(stat.st_mode)):  # reading a pipe would wait for ever
+            return "is no regular file"
         hashed = time.time_ns()
         image = keys.image_id(path.read_bytes())
     except IsADirectoryError:
@@ -124,7 +129,7 @@ def _stat(path: Path) -> os.stat_result | None:
 def identify(catalogue: Catalogue, images: Sequence[Image], progress: Progress) -> Identified:
     """Return the content id of each image; files whose stat is known are not read.
 
-    A file that could not be read is a :class:`Failure`; the others go on.
+    A file or picture that could not be read is a :class:`Failure`; the others go on.
     """
     paths = {row: absolute(image.source) for row, image in enumerate(images) if isinstance(image.source, Path)}
     with catalogue.read() as tx:
@@ -132,9 +137,12 @@ def identify(catalogue: Catalogue, images: Sequence[Image], progress: Progress) 
     ids: list[int | None] = [None] * len(images)
     failures: list[Failure] = []
     unread: list[int] = []
+    fresh: list[FileRow] = []
     for row, image in enumerate(images):
         if row not in paths:
-            ids[row] = keys.image_id(content(image))
+            held = _held(image)
+            ids[row] = held if isinstance(held, int) else None
+            failures += [] if isinstance(held, int) else [Failure(image.name, held)]
             continue
         stat = _stat(paths[row])
         row_known = known.get(str(paths[row]))
@@ -145,24 +153,24 @@ def identify(catalogue: Catalogue, images: Sequence[Image], progress: Progress) 
     with ThreadPoolExecutor(_THREADS) as pool:
         for start in range(0, len(unread), _CHUNK):
             chunk = unread[start : start + _CHUNK]
-            fresh = []
             for row, read in zip(chunk, pool.map(_read, [paths[row] for row in chunk]), strict=True):
                 if isinstance(read, str):
                     failures.append(Failure(images[row].name, read))
                 else:
                     ids[row] = read.image_id
                     fresh.append(read)
-            _remember(catalogue, fresh)
+            fresh = _remember(catalogue, fresh)
             progress("read", min(start + _CHUNK, len(unread)), len(unread))
     return Identified(tuple(ids), tuple(failures))
 
 
-def _remember(catalogue: Catalogue, rows: list[FileRow]) -> None:
-    """Keep what was hashed; a store that can't be written just reads again next time."""
+def _remember(catalogue: Catalogue, rows: list[FileRow]) -> list[FileRow]:
+    """Keep what was hashed; return it where the store is busy now. What is never kept is read again next time."""
     if not rows or catalogue.readonly:
-        return
+        return []
     try:
-        with catalogue.write() as tx:
+        with catalogue.write(patience=0) as tx:
             files.remember(tx, rows)
     except (Busy, CannotWrite):
-        return
+        return rows
+    return []

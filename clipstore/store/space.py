@@ -2,75 +2,42 @@
 
 from __future__ import annotations
 
+import os
+import threading
 import time
-from dataclasses import dataclass, field
+from collections import Counter
+from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from clipstore import keys
 from clipstore.encoders import canonical
+from clipstore.encoders.protocol import TURNING
 from clipstore.errors import NotStored
-from clipstore.items import Image
 from clipstore.storage import overlay
-from clipstore.storage.segments import Gone
-from clipstore.store import encoding
+from clipstore.storage.location import VECTORS
+from clipstore.store import encoding, known_images
+from clipstore.store.claims import Claims
+from clipstore.store.ensured import Ensured
 from clipstore.store.failures import record
 from clipstore.store.identify import Failure, Identified, identify
 from clipstore.store.progress import Progress, silent
+from clipstore.store.shelves import Shelves
 from clipstore.store.writing import Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from clipstore.arrays import Ids, Vectors
     from clipstore.encoders.protocol import Encoder, Fingerprint
+    from clipstore.items import Image
     from clipstore.storage.catalogue import Catalogue
     from clipstore.storage.catalogue.spaces import SpaceRow
     from clipstore.storage.lookup import Shelf
     from clipstore.storage.overlay import Stack
-
-_ATTEMPTS = 5
-_Modality = Literal["image", "text"]
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Ensured:
-    """What an ``ensure`` found and did.
-
-    Parameters
-    ----------
-    asked
-        Distinct items asked for.
-    encoded
-        Of these, how many this call encoded; the rest were cached or failed.
-    seconds
-        Wall time of the encoding, model loading included.
-    failures
-        Images that could not be read or encoded; copies of one image are named each.
-    failed
-        How many distinct items failed.
-    keys
-        Of texts: the vector key of each, in the order asked, repeats included; int64.
-    ids
-        Of images: the content id of each, in the order asked, None where it failed.
-    """
-
-    asked: int
-    encoded: int
-    seconds: float
-    failures: tuple[Failure, ...] = ()
-    failed: int = 0
-    keys: Ids = field(default_factory=lambda: np.empty(0, np.int64))
-    ids: tuple[int | None, ...] = ()
-
-    @property
-    def cached(self) -> int:
-        """How many were in the store before."""
-        return self.asked - self.encoded - self.failed
+    from clipstore.store.shelves import Modality
 
 
 @final
@@ -78,7 +45,8 @@ class Space:
     """The vectors of one encoder in a store.
 
     Made by :meth:`clipstore.Store.space`. The encoder is loaded when something is missing,
-    not before: a fully cached run imports no torch.
+    not before: a fully cached run imports no torch. It may be used from several threads:
+    they encode in turn, and gather at once.
 
     Parameters
     ----------
@@ -92,19 +60,29 @@ class Space:
         What the vectors depend on.
     load
         Gives the encoder; called at most once.
+    notes
+        What the user should be told of it, such as that its weights were not looked at.
     """
 
     def __init__(
-        self, catalogue: Catalogue, row: SpaceRow, shown: str, fingerprint: Fingerprint, load: Callable[[], Encoder]
+        self,
+        catalogue: Catalogue,
+        row: SpaceRow,
+        shown: str,
+        fingerprint: Fingerprint,
+        load: Callable[[], Encoder],
+        notes: tuple[str, ...] = (),
     ) -> None:
         self._catalogue = catalogue
         self._row = row
         self._load = load
         self._encoder: Encoder | None = None
         self._clean = canonical.cleaner(fingerprint.cleaning)
-        self._shelves: dict[str, tuple[tuple[int, ...], Shelf | Stack]] = {}
+        self._shelves = Shelves(catalogue, row.digest)
+        self._process, self._lock = os.getpid(), threading.RLock()
         self.shown = shown
         self.fingerprint = fingerprint
+        self.notes = notes
 
     @property
     def dim(self) -> int:
@@ -118,11 +96,12 @@ class Space:
 
     def encoder(self, progress: Progress = silent) -> Encoder:
         """Return the encoder, loading it the first time."""
-        if self._encoder is None:
-            progress("load", 0, 1)
-            self._encoder = self._load()
-            progress("load", 1, 1)
-        return self._encoder
+        with self._turn():
+            if self._encoder is None:
+                progress("load", 0, 1)
+                self._encoder = self._load()
+                progress("load", 1, 1)
+            return self._encoder
 
     def text_keys(self, texts: Sequence[str], prefix: str = "") -> Ids:
         """Return the vector key of each text under a prefix, int64 of shape (len(texts),)."""
@@ -132,30 +111,31 @@ class Space:
         clean = self._clean
         return [clean(prefix + text) for text in texts]
 
-    def shelf(self, modality: _Modality) -> Shelf | Stack:
+    def shelf(self, modality: Modality) -> Shelf | Stack:
         """Return the committed segments of a modality, read again when the catalogue changed."""
-        version = overlay.version(self._catalogue)
-        known = self._shelves.get(modality)
-        if known is None or known[0] != version:
-            known = (version, overlay.shelf(self._catalogue, self._row.digest, modality))
-            self._shelves[modality] = known
-        return known[1]
+        return self._shelves.of(modality)
 
-    def _missing(self, modality: _Modality, wanted: Ids) -> Ids:
+    def _missing(self, modality: Modality, wanted: Ids) -> Ids:
         missing: Ids = wanted[~self._has(modality, wanted)]
         return missing
 
-    def _has(self, modality: _Modality, wanted: Ids) -> np.ndarray:
-        return self._retried(modality, lambda shelf: shelf.contains(wanted))
+    def _has(self, modality: Modality, wanted: Ids) -> np.ndarray:
+        return self._shelves.look(modality, lambda shelf: shelf.contains(wanted))
 
-    def _retried(self, modality: _Modality, look: Callable[[Shelf | Stack], np.ndarray]) -> np.ndarray:
-        """Look into the shelf; read the catalogue again where a segment was compacted away meanwhile."""
-        for _ in range(_ATTEMPTS):
-            try:
-                return look(self.shelf(modality))
-            except Gone:
-                self._shelves.pop(modality, None)
-        return look(self.shelf(modality))
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Load or encode, one thread at a time; a forked child does not wait for a thread of its parent."""
+        if self._process != os.getpid():
+            self._process, self._lock = os.getpid(), threading.RLock()
+        with self._lock:
+            yield
+
+    @contextmanager
+    def _encoding(self, modality: Modality) -> Iterator[Claims]:
+        """Encode, in turn with the threads of this process and beside other processes."""
+        place = self._catalogue.folder / VECTORS / self._row.digest / f"{modality}.claims"
+        with self._turn(), Claims(place) as claims:
+            yield claims
 
     def gather_images(self, ids: Ids) -> Vectors:
         """Return the vectors of image ids: float32, shape (len(ids), dim), in the order asked.
@@ -165,7 +145,7 @@ class Space:
         NotStored
             When an id has no vector here; the message names the first.
         """
-        return self._gather("image", ids)
+        return self._shelves.look("image", lambda shelf: shelf.gather(ids))
 
     def gather_texts(self, vector_keys: Ids) -> Vectors:
         """Return the vectors of vector keys: float32, shape (len(vector_keys), dim), in the order asked.
@@ -175,10 +155,7 @@ class Space:
         NotStored
             When a key has no vector here; the message names the first.
         """
-        return self._gather("text", vector_keys)
-
-    def _gather(self, modality: _Modality, ids: Ids) -> Vectors:
-        return self._retried(modality, lambda shelf: shelf.gather(ids))
+        return self._shelves.look("text", lambda shelf: shelf.gather(vector_keys))
 
     def cuts(self, vector_keys: Ids) -> dict[int, int]:
         """Return vector key -> tokens that did not fit, only where something was cut."""
@@ -216,9 +193,10 @@ class Space:
             self._refuse(int(lacking.sum()), "texts")
         rows = first[lacking].tolist()
         missing = {key: (strings[row], texts[row]) for key, row in zip(distinct[lacking].tolist(), rows, strict=True)}
-        encoder = self.encoder(progress)
-        writer = Writer(self._catalogue, self._row, "text", encoder.environment, prefix)
-        done = encoding.texts(encoder, writer, missing, partial(self._missing, "text"), progress)
+        with self._encoding("text") as claims:
+            encoder = self.encoder(progress)
+            writer = Writer(self._catalogue, self._row, "text", encoder.environment, prefix)
+            done = encoding.texts(encoder, writer, missing, partial(self._missing, "text"), claims, progress)
         return Ensured(len(distinct), done, time.monotonic() - start, keys=ids)
 
     def ensure_images(
@@ -254,22 +232,24 @@ class Space:
         missing = self._missing("image", np.array(sorted(source), np.int64)).tolist()
         if missing and not encode:
             self._refuse(len(missing), "images")
-        done, bad = 0, dict[int, str]()
+        done, bad = dict[int, tuple[str, ...]](), dict[int, str]()
         if missing:
-            encoder = self.encoder(progress)
-            writer = Writer(self._catalogue, self._row, "image", encoder.environment)
-            recheck = partial(self._missing, "image")
-            done, bad = encoding.images(encoder, writer, {id_: source[id_] for id_ in missing}, recheck, progress)
+            wanted, recheck = {id_: source[id_] for id_ in missing}, partial(self._missing, "image")
+            with self._encoding("image") as claims:
+                encoder = self.encoder(progress)
+                writer = Writer(self._catalogue, self._row, "image", encoder.environment)
+                done, bad = encoding.images(encoder, writer, wanted, recheck, claims, progress)
         named = zip(images, identified.ids, strict=True)
         failures = (*identified.failures, *(Failure(one.name, bad[id_]) for one, id_ in named if id_ in bad))
         record(self._catalogue, images, failures)
         return Ensured(
             len(source) + len(identified.failures),
-            done,
+            len(done),
             time.monotonic() - start if done else 0.0,
             failures,
             len(bad) + len(identified.failures),
             ids=tuple(None if id_ in bad else id_ for id_ in identified.ids),
+            flags=self._flags([id_ for id_ in source if id_ not in bad and id_ not in done], done),
         )
 
     def ensure_known_images(self, ids: Sequence[int], *, encode: bool = True, progress: Progress = silent) -> Ensured:
@@ -283,29 +263,12 @@ class Space:
         distinct = np.unique(np.array(ids, np.int64))
         missing = self._missing("image", distinct)
         if not len(missing):
-            return Ensured(len(distinct), 0, 0.0, ids=tuple(ids))
+            return Ensured(len(distinct), 0, 0.0, ids=tuple(ids), flags=self._flags(distinct.tolist(), {}))
         if not encode:
             self._refuse(len(missing), "images")
-        paths = overlay.paths(self._catalogue, missing.tolist())
-        lost = [id_ for id_ in missing.tolist() if id_ not in paths]
-        if lost:
-            msg = (
-                f"{len(lost):,} images are not encoded with {self.shown}, and the store knows no file of them "
-                f"(first: {keys.to_hex(lost[0])}): add the set again with --images"
-            )
-            raise NotStored(msg)
-        wanted = {id_: Image(Path(path), path) for id_, path in paths.items()}
-        found = identify(self._catalogue, list(wanted.values()), progress)
-        same = [image for (id_, image), now in zip(wanted.items(), found.ids, strict=True) if now == id_]
-        other = [
-            Failure(image.name, "holds another image than the one that was saved")
-            for (id_, image), now in zip(wanted.items(), found.ids, strict=True)
-            if now not in {None, id_}
-        ]
-        ids_of = {image.name: id_ for id_, image in wanted.items()}
-        known = Identified(tuple(ids_of[image.name] for image in same), ())
-        ensured = self.ensure_images(same, progress=progress, identified=known)
-        failures = (*found.failures, *other, *ensured.failures)
+        found = known_images.find(self._catalogue, missing.tolist(), self.shown, progress)
+        ensured = self.ensure_images(found.images, progress=progress, identified=found.identified)
+        failures = (*found.failures, *ensured.failures)
         here = set(distinct.tolist()) - set(missing.tolist()) | set(ensured.ids)
         return Ensured(
             len(distinct),
@@ -314,7 +277,16 @@ class Space:
             failures,
             len(failures),
             ids=tuple(id_ if id_ in here else None for id_ in ids),
+            flags=self._flags([id_ for id_ in distinct.tolist() if id_ in here], {}),
         )
+
+    def _flags(self, cached: Sequence[int], fresh: Mapping[int, tuple[str, ...]]) -> dict[str, int]:
+        """Count the flags of images, those that were encoded now by what the encoder said."""
+        known = overlay.flags(self._catalogue, cached)
+        turned = () if self.fingerprint.fields.get("exif") == "apply" else TURNING  # noted for another space
+        counts = Counter(flag for flags in known.values() for flag in flags if flag not in turned)
+        counts.update(flag for flags in fresh.values() for flag in flags)
+        return dict(sorted(counts.items()))
 
     def _refuse(self, count: int, what: str) -> None:
         msg = (

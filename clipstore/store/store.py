@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, final
+from typing import TYPE_CHECKING, Literal, Self, final
 
 from clipstore import encoders
 from clipstore.encoders import names
 from clipstore.encoders.protocol import MAX_PIXELS, Fingerprint, LoadOptions
-from clipstore.errors import FingerprintMismatch, NotStored
+from clipstore.errors import Busy, CannotWrite, NotStored
+from clipstore.storage import spool
 from clipstore.storage.catalogue import Catalogue, contents, files, segments, sets, spaces
-from clipstore.storage.catalogue.spaces import AliasKey, AliasRow
+from clipstore.storage.catalogue.engine import WRITE_PATIENCE
+from clipstore.storage.catalogue.spaces import AliasRow
+from clipstore.store import naming
 from clipstore.store.holdings import Counts, Model
 from clipstore.store.identify import identify
 from clipstore.store.progress import silent
@@ -64,6 +68,7 @@ class Store:
             When a newer clipstore wrote it.
         """
         catalogue = Catalogue.open(Path(path), create=create)
+        spool.adopt(catalogue)
         return cls(catalogue)
 
     @staticmethod
@@ -133,7 +138,7 @@ class Store:
         precision: str = "fp32",
         preprocess: str = "exact",
         exif: str = "ignore",
-        batch_size: int | None = None,
+        batch_size: int | Literal["auto"] | None = None,
         trust_weights: bool = False,
         max_pixels: int = MAX_PIXELS,
     ) -> Space:
@@ -153,7 +158,8 @@ class Store:
         Raises
         ------
         UnknownModel
-            When there is no such model or its weights can't be had.
+            When there is no such model or its weights can't be had; or there is no such file, but one of that
+            name where the store loaded it last.
         FingerprintMismatch
             When the store knows the name with other weights.
         """
@@ -163,19 +169,20 @@ class Store:
 
     def space_of(self, name: ModelName, options: LoadOptions) -> Space:
         """Return the space of a parsed name: :meth:`space` without the parsing."""
-        key = _alias_key(name, options)
-        for catalogue in (self._catalogue, *self._catalogue.bases):
-            with catalogue.read() as tx:
-                alias = spaces.alias(tx, key) or _moved(tx_aliases=spaces.aliases(tx), key=key, name=name)
-                row = spaces.get(tx, alias.digest) if alias else None
-            if row is not None:
-                break
-        if alias is not None and row is not None and not _weights_changed(alias, name):
-            return self._known(row, name, options)
+        key = naming.key_of(name, options)
+        found = naming.recall((self._catalogue, *self._catalogue.bases), key, name)
+        now = naming.stat_of(name)
+        if found is not None and not naming.is_changed(found[0], now):
+            return self._known(found[1], name, options)
         encoder = encoders.load(name, options)
-        if row is not None and row.digest != encoder.fingerprint.digest:
-            raise _mismatch(name, Fingerprint(row.fields), encoder.fingerprint)
-        return self._registered(encoder, name, key)
+        if found is not None and found[1].digest != encoder.fingerprint.digest:
+            raise naming.mismatch(name, Fingerprint(found[1].fields), encoder.fingerprint)
+        alias = AliasRow(key, encoder.fingerprint.digest, *now)
+        if found is None:
+            return self._made(self._registered(encoder, name.shown, alias), name.shown, encoder)
+        with contextlib.suppress(Busy, CannotWrite):  # the files were looked at in vain; next time again
+            self._registered(encoder, name.shown, alias, patience=0)
+        return self._made(found[1], name.shown, encoder)
 
     def _known(self, row: SpaceRow, name: ModelName, options: LoadOptions) -> Space:
         fingerprint = Fingerprint(row.fields)
@@ -183,21 +190,27 @@ class Store:
         def load() -> Encoder:
             encoder = encoders.load(name, options)
             if encoder.fingerprint.digest != row.digest:
-                raise _mismatch(name, fingerprint, encoder.fingerprint)
+                raise naming.mismatch(name, fingerprint, encoder.fingerprint)
             return encoder
 
-        return Space(self._catalogue, row, name.shown, fingerprint, load)
+        return Space(self._catalogue, row, name.shown, fingerprint, load, naming.notes(name, row))
 
-    def _registered(self, encoder: Encoder, name: ModelName, key: AliasKey) -> Space:
+    def _made(self, row: SpaceRow, shown: str, encoder: Encoder) -> Space:
+        return Space(self._catalogue, row, shown, encoder.fingerprint, lambda: encoder)
+
+    def _registered(
+        self, encoder: Encoder, shown: str, alias: AliasRow | None = None, patience: float = WRITE_PATIENCE
+    ) -> SpaceRow:
         fingerprint = encoder.fingerprint
-        with self._catalogue.write() as tx:
+        with self._catalogue.write(patience) as tx:
             spaces.register(tx, fingerprint.digest, fingerprint.fields, encoder.dim)
-            spaces.set_alias(tx, AliasRow(key, fingerprint.digest, *_weights_stat(name)))
+            if alias is not None:
+                spaces.set_alias(tx, alias)
             row = spaces.get(tx, fingerprint.digest)
         if row is None:  # registered in the same transaction
-            msg = f"the space of {name.shown} could not be registered"
+            msg = f"the space of {shown} could not be registered"
             raise NotStored(msg)
-        return Space(self._catalogue, row, name.shown, fingerprint, lambda: encoder)
+        return row
 
     def custom_space(self, encoder: Encoder, name: str) -> Space:
         """Return the space of an encoder of your own, registered under its fingerprint.
@@ -209,17 +222,9 @@ class Store:
         name
             How messages and signatures call it.
         """
-        fingerprint = encoder.fingerprint
         with self._catalogue.read() as tx:
-            row = spaces.get(tx, fingerprint.digest)
-        if row is None:
-            with self._catalogue.write() as tx:
-                spaces.register(tx, fingerprint.digest, fingerprint.fields, encoder.dim)
-                row = spaces.get(tx, fingerprint.digest)
-        if row is None:
-            msg = f"the space of {name} could not be registered"
-            raise NotStored(msg)
-        return Space(self._catalogue, row, name, fingerprint, lambda: encoder)
+            row = spaces.get(tx, encoder.fingerprint.digest)
+        return self._made(row or self._registered(encoder, name), name, encoder)
 
     def identify(self, images: Sequence[Image], progress: Progress = silent) -> Identified:
         """Return the content id of each image; files whose stat is known are not read again."""
@@ -236,43 +241,3 @@ class Store:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def _alias_key(name: ModelName, options: LoadOptions) -> AliasKey:
-    weights = "" if name.weights is None else str(Path(name.weights).resolve())
-    return AliasKey(name.shown, weights, options.precision, options.preprocess, options.exif)
-
-
-def _moved(tx_aliases: list[AliasRow], key: AliasKey, name: ModelName) -> AliasRow | None:
-    """Return the alias of a weights file that is not on this machine, by its file name, where only one fits."""
-    if name.weights is None or Path(name.weights).exists():
-        return None
-    wanted = (key.model, Path(key.weights).name, key.precision, key.preprocess, key.exif)
-    fits = [
-        row
-        for row in tx_aliases
-        if (row.key.model, Path(row.key.weights).name, row.key.precision, row.key.preprocess, row.key.exif) == wanted
-    ]
-    return fits[0] if len(fits) == 1 else None
-
-
-def _weights_stat(name: ModelName) -> tuple[int | None, int | None, int | None]:
-    if name.weights is None or not Path(name.weights).exists():
-        return None, None, None
-    stat = Path(name.weights).stat()
-    return stat.st_size, stat.st_mtime_ns, stat.st_ino
-
-
-def _weights_changed(alias: AliasRow, name: ModelName) -> bool:
-    now = _weights_stat(name)
-    return now[0] is not None and now != (alias.weights_size, alias.weights_mtime_ns, alias.weights_inode)
-
-
-def _mismatch(name: ModelName, known: Fingerprint, loaded: Fingerprint) -> FingerprintMismatch:
-    lines = "\n  ".join(known.difference(loaded))
-    msg = (
-        f"{name.shown} now loads another encoder than the one this store was filled with "
-        f"({known.digest} -> {loaded.digest}):\n  {lines}\n"
-        "Use the earlier weights, or another --store for the new ones."
-    )
-    return FingerprintMismatch(msg)

@@ -19,9 +19,9 @@ def test_ls_lists_sets_systems_and_models(run: Run, given: list[str]) -> None:
     systems = run("ls", "systems").rows
     assert [row[:3] for row in systems[1:]] == [["one", "a", "5"], ["one", "b", "5"], ["two", "a", "5"]]
     assert [row[1] for row in run("ls", "systems", "-t", "two").rows[1:]] == ["a"]
-    models = run("ls", "models", "--json").json
+    models = run("ls", "models", "--json").json["models"]
     assert [(one["model"], one["precision"], one["images"], one["texts"]) for one in models] == [
-        ("fake", "fp32", "5", "20")
+        ("fake", "fp32", 5, 20)
     ]
     assert run("ls", "failures").out == "file\treason\twhen\n"
 
@@ -70,7 +70,6 @@ def test_info_as_json_keeps_settings_and_counts_apart(
     """The setting ``images`` and the count of images are both there."""
     run("add", "-t", "one", *given, "a.json")
     monkeypatch.setenv("CLIPSTORE_IMAGES", "pictures")
-    text = run("info", "--json").out
-    assert '"pictures"' in text
-    assert '"CLIPSTORE_IMAGES"' in text
-    assert '"5"' in text
+    told = run("info", "--json").json
+    assert told["settings"]["images"] == {"value": "pictures", "from": "CLIPSTORE_IMAGES"}
+    assert told["store"]["images"] == 5

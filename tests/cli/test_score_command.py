@@ -231,7 +231,7 @@ def test_a_corrupt_image_exits_with_1_and_is_named(run: Run, given: list[str], d
     assert done.code == 1
     assert done.rows[1][:2] == ["a", "4/5"]
     assert f"error: {drawn.name(2)}.png: " in done.err
-    assert "run again to retry only these" in done.err
+    assert "run again to retry only what failed" in done.err
     again = run("score", "a.json", *given)
     assert again.code == 1
     assert "4 cached, 1 failed" in again.err

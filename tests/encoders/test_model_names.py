@@ -59,12 +59,17 @@ def test_weights_file_stays_with_its_name(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "place"), [("hf-hub:org/x", "hf-hub", "org/x"), ("local-dir:/a/b-c/d", "local-dir", "/a/b-c/d")]
+    ("name", "kind", "place", "shown"),
+    [
+        ("hf-hub:org/x", "hf-hub", "org/x", "hf-hub:org/x"),
+        ("local-dir:/a/b-c/d", "local-dir", "/a/b-c/d", "local-dir:d"),
+        ("local-dir:b/../d/", "local-dir", "b/../d/", "local-dir:d"),
+    ],
 )
-def test_places_are_never_split(name, kind, place):
-    """A slash in a repository or folder is no tag."""
+def test_places_are_never_split(name, kind, place, shown):
+    """A slash in a repository or folder is no tag; of a folder only the last part is shown."""
     parsed = names.parse(name)
-    assert (parsed.kind, parsed.architecture, parsed.tag, parsed.shown) == (kind, place, None, name)
+    assert (parsed.kind, parsed.architecture, parsed.tag, parsed.shown) == (kind, place, None, shown)
 
 
 @pytest.mark.parametrize(

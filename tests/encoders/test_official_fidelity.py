@@ -6,6 +6,7 @@ import torch
 from openai_reference import (
     FULL,
     PREFIX,
+    WORDS,
     Official,
     clip_s,
     drawn_captions,
@@ -13,6 +14,7 @@ from openai_reference import (
     openai_clip,
     random_weights,
     ref_clip_s,
+    unit,
 )
 
 from clipstore.encoders import canonical, open_clip
@@ -69,7 +71,22 @@ def test_another_activation_is_seen(small, openai_state):
     assert np.abs(clip - own).max() > 1e-4
 
 
-@pytest.mark.parametrize("batch", [1, 2, 5, 64])
+@pytest.mark.parametrize("prefix", [PREFIX, ""], ids=["prefix", "no prefix"])
+@pytest.mark.parametrize("words", [0, 1, 72, 73, 200])
+def test_captions_of_every_length_equal_the_reference(small, openai_state, words, prefix):
+    """1, 72, 73 and 200 words and none, with the prefix and without: OpenAI's own features, within 1e-5."""
+    official = Official(openai_state)
+    texts = [" ".join((WORDS[start:] + WORDS[:start]) * 15) for start in range(6)]
+    texts = [prefix + " ".join(text.split()[:words]) for text in texts]
+    with torch.inference_mode():
+        expected = unit(official.network.encode_text(official.clip.tokenize(texts, truncate=True))).numpy()
+    together = small.encode_texts(texts)
+    alone = np.concatenate([small.encode_texts([text]) for text in texts])
+    for found in (together, alone):
+        assert (1 - (found.astype(np.float64) * expected).sum(1)).max() < 1e-5
+
+
+@pytest.mark.parametrize("batch", [1, 2, 3, 4, 5, 7, 64])
 def test_every_batch_shape_gives_the_same_vectors(small, batch):
     """The batch that a text meets in moves its cosine by less than 1e-5, whatever its length."""
     clean = canonical.cleaner(small.fingerprint.cleaning)

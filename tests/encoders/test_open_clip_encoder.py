@@ -105,7 +105,7 @@ def test_environment_names_versions_and_device(small):
         (LoadOptions(device="meta"), "choose auto, cpu, cuda"),
         (LoadOptions(device="cuda:99"), "no device 'cuda:99' here"),
         (LoadOptions(device="cpu", exif="maybe"), "choose ignore or apply"),
-        (LoadOptions(device="cpu", preprocess="fuzzy"), "choose exact"),
+        (LoadOptions(device="cpu", preprocess="fuzzy"), "choose exact or fast"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(small_folder, options, says):

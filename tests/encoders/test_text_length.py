@@ -51,7 +51,7 @@ def test_causal_towers_are_cut_and_agree(cfg):
     assert tower.cuts
     with torch.inference_mode():
         short = torch.cat([tower([item], torch.device("cpu")) for item in PROBES])
-        whole = model.encode_text(tower._padded(PROBES, 77, torch.device("cpu")))
+        whole = model.encode_text(tower.padded(PROBES, 77, torch.device("cpu")))
     cosines = torch.nn.functional.cosine_similarity(short.double(), whole.double(), dim=-1)
     assert (1 - cosines).max() < 1e-6
 
@@ -94,3 +94,35 @@ def test_a_feature_that_is_not_finite_fails_the_check():
     model = built(text())
     model.ln_final.weight.data[0] = float("nan")
     assert not TextTower(model, 77, PROBES).cuts
+
+
+@pytest.mark.parametrize("own", [True, False], ids=["own blocks", "open_clip's blocks"])
+def test_a_shared_start_is_computed_once_and_changes_nothing(own):
+    """Texts with a common start, among them one that is only that start: as each alone, within 1e-6."""
+    model = built(text())
+    tower = TextTower(model, 77, PROBES)
+    assert tower._own
+    tower._own = own
+    texts = [f"a photo depicts {rest}" for rest in ("", "a dog", "a cat on a mat", "two " * 40, "a dog")]
+    tokens = tokenizer.wrap(upstream.SimpleTokenizer(), 77)(texts)
+    cpu = torch.device("cpu")
+    with torch.inference_mode():
+        together = tower(tokens, cpu)
+        alone = torch.cat([tower([item], cpu) for item in tokens])
+        whole = model.encode_text(tower.padded(tokens, 77, cpu))
+        assert own is (tower._start is not None)
+        other = tower(tokenizer.wrap(upstream.SimpleTokenizer(), 77)(["the dog"] * 4), cpu)
+        again = tower(tokens, cpu)
+    assert torch.isfinite(other).all()
+    for found in (together, alone, again):
+        assert (1 - torch.nn.functional.cosine_similarity(found.double(), whole.double())).max() < 1e-6
+
+
+def test_blocks_that_are_not_plain_run_as_they_are():
+    """A tower of open_clip's other blocks is cut, and its blocks are called, not taken apart."""
+    model = built(text())
+    block = model.transformer.resblocks[0]
+    block.__class__ = type("Other", (type(block),), {})
+    tower = TextTower(model, 77, PROBES)
+    assert tower.cuts
+    assert not tower._own

@@ -101,7 +101,7 @@ def test_a_set_may_have_no_images_at_all() -> None:
     [
         ("absent", "no such image folder"),
         ("empty", "holds no image"),
-        ("file", "is a file"),
+        ("file", "a folder of images, or a Parquet file or tar"),
         ("text", "holds no image"),
     ],
 )

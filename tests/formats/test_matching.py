@@ -154,7 +154,7 @@ def test_forced_kind_is_the_only_one_tried() -> None:
     """``--id-key number`` reads the number in names on both sides, whatever the pattern."""
     found = match(["x_1", "y_2"], ["dog_1.jpg", "cat_2.jpg"], hints=Hints(id_key="number"))
     assert found.paths == ["dog_1.jpg", "cat_2.jpg"]
-    with pytest.raises(InputError, match=r"no id key 'stems': one of path, name"):
+    with pytest.raises(InputError, match=r"no id key 'stems': one of id, path, name"):
         match([1], ["1.jpg"], hints=Hints(id_key="stems"))
 
 

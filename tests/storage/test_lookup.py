@@ -15,7 +15,7 @@ from small_stores import commit, in_children, random_ids, unit_vectors
 from clipstore import keys
 from clipstore.errors import Damaged, NotStored
 from clipstore.storage.catalogue import segments
-from clipstore.storage.lookup import Gone, Shelf, _matches
+from clipstore.storage.lookup import Gone, Shelf, _bisected, _matches
 
 ROWS, PARTS = 700, 7
 
@@ -171,3 +171,19 @@ def test_matches_are_exactly_the_common_ids(wanted, there):
     hits, places = _matches(left, right)
     assert sorted(left[hits].tolist()) == sorted(wanted & there)
     assert np.array_equal(left[hits], right[places])
+    if there:
+        hits, places = _bisected(left, right)
+        assert sorted(left[hits].tolist()) == sorted(wanted & there)
+        assert np.array_equal(left[hits], right[places])
+
+
+def test_a_few_look_ups_read_few_of_many_ids(catalogue):
+    """Asked for three of a hundred thousand, a shelf finds them, and what is missing, without reading all ids."""
+    ids = random_ids(100_000)
+    row = commit(catalogue, ids, np.tile(np.eye(1, 16, dtype=np.float32), (100_000, 1)))
+    shelf = Shelf(catalogue.folder, [row])
+    asked = np.array([ids.max(), 5, ids.min(), ids[17], 2**63 - 1])
+    assert shelf.contains(asked).tolist() == [True, False, True, True, False]
+    assert "ids" not in vars(shelf._segment(row))
+    shelf.contains(ids[:5000])
+    assert "ids" in vars(shelf._segment(row))

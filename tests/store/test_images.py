@@ -206,3 +206,62 @@ def test_a_known_image_whose_file_changed_is_a_failure(store: Store, tmp_path: P
     done = store.space("fake:32").ensure_known_images(list(ids))
     assert done.ids == (None,)
     assert [Path(one.name).name for one in done.failures] == ["a.png"]
+
+
+def test_a_corrupt_picture_in_memory_is_a_failure_like_a_file(store: Store, tmp_path: Path) -> None:
+    """A picture opened lazily from a file that ends early is named with a reason; the others are encoded."""
+    noise = np.random.default_rng(0).integers(0, 256, (40, 40, 3), np.uint8)
+    data = encoded(PIL.Image.fromarray(noise))
+    (tmp_path / "cut.png").write_bytes(data[: len(data) // 2])
+    with PIL.Image.open(tmp_path / "cut.png") as cut:
+        images = [Image(cut, "cut"), Image(drawn.picture(1), "whole")]
+        found = store.identify(images)
+        done = store.space("fake").ensure_images(images)
+    assert [one.name for one in found.failures] == ["cut"]
+    assert found.failures[0].reason.startswith("can't be decoded")
+    assert (done.asked, done.encoded, done.failed, done.ids[0]) == (2, 1, 1, None)
+    assert [one.name for one in done.failures] == ["cut"]
+
+
+def turned(orientation: int) -> PIL.Image.Image:
+    """Return a picture as a photograph's file gives it, to be turned as EXIF says."""
+    exif = PIL.Image.Exif()
+    exif[0x0112] = orientation
+    out = io.BytesIO()
+    drawn.picture(1).save(out, "PNG", exif=exif)
+    return PIL.Image.open(out)
+
+
+def test_pictures_that_differ_in_their_orientation_are_two_images(store: Store) -> None:
+    """Equal pixels that ``exif=apply`` turns in two ways do not share a vector, in memory as in files."""
+    images = [Image(turned(1), "upright"), Image(turned(6), "lying"), Image(turned(8), "lying the other way")]
+    assert len(set(store.identify(images).ids)) == 3
+
+
+def test_what_was_done_to_images_is_counted_when_they_are_encoded_and_when_they_are_cached(
+    store: Store, tmp_path: Path
+) -> None:
+    """``first frame of several`` and the like are told with how many images they are of, of a cached call too."""
+    frames = [drawn.picture(number) for number in range(3)]
+    for name in ("one", "two"):
+        frames[0].save(tmp_path / f"{name}.gif", save_all=True, append_images=frames[1:], comment=name.encode())
+    drawn.picture(5).save(tmp_path / "plain.png")
+    images = [Image(tmp_path / name, name) for name in ("one.gif", "two.gif", "plain.png")]
+    space = store.space("fake")
+    first, again = space.ensure_images(images), space.ensure_images(images)
+    assert (first.encoded, again.encoded) == (3, 0)
+    assert dict(first.flags) == dict(again.flags) == {"first frame of several": 2}
+    assert dict(space.ensure_images(images[2:]).flags) == {}
+    ids = [one for one in first.ids if one is not None]
+    assert dict(space.ensure_known_images(ids).flags) == {"first frame of several": 2}
+    assert dict(store.space("fake:32").ensure_known_images(ids).flags) == {"first frame of several": 2}
+
+
+def test_a_flag_of_another_spaces_policy_is_not_told(store: Store) -> None:
+    """An image that was turned for a space with ``exif=apply`` was not turned for one that ignores EXIF."""
+    space = store.space("fake")
+    (id_,) = space.ensure_images([Image(drawn.picture(1), "a")]).ids
+    with store.catalogue.write() as tx:
+        tx.exec_driver_sql("UPDATE images SET flags = '[\"rotated by EXIF\"]'")
+    assert dict(space.ensure_images([Image(drawn.picture(1), "a")]).flags) == {}
+    assert id_ is not None

@@ -16,6 +16,7 @@ from clipstore import Store
 from clipstore.encoders.fake import FakeEncoder
 from clipstore.errors import NotStored
 from clipstore.items import Image
+from clipstore.storage import segments
 from clipstore.store import writing
 
 PREFIX = "A photo depicts "
@@ -240,3 +241,22 @@ def test_two_failed_copies_do_not_make_the_cached_count_negative(store: Store, t
     assert [one.name for one in done.failures] == ["a.png", "b.png"]
     assert done.encoded == 0
     assert done.cached == 0
+
+
+def test_a_commit_costs_reading_the_new_segment_only(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a commit of another process the segments that were looked into before are not read again."""
+    space = store.space("fake")
+    space.ensure_texts(["one"])
+    with Store.open(store.folder) as other:
+        other.space("fake").ensure_texts(["two"])
+        assert space.shelf("text").contains(space.text_keys(["one", "two"])).all()
+        read: list[str] = []
+        real = segments._reading
+        monkeypatch.setattr(segments, "_reading", lambda path: read.append(path.stem) or real(path))
+        before = set(space.shelf("text").names)
+        other.space("fake").ensure_texts(["three"])
+        read.clear()
+        keys = space.text_keys(["one", "two", "three"])
+        assert space.shelf("text").contains(keys).all()
+        assert set(read) == set(space.shelf("text").names) - before
+        assert len(space.gather_texts(keys)) == 3

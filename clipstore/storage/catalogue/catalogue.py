@@ -187,11 +187,11 @@ class Catalogue:
         upgrade.refuse_newer(found, self.url_shown)
         if found == upgrade.HEAD:
             return
+        if found is None and not rebuilding:
+            refuse_lost(self._location)
         if found is None and not create:
             msg = f"{self.folder}: there is no store here: check the path, or add something to create one"
             raise NotAStore(msg)
-        if found is None and not rebuilding:
-            refuse_lost(self._location)
         if self.readonly:
             state = "there is no store yet" if found is None else f"the store is at the older schema {found}"
             msg = f"{self.url_shown}: {state} and nothing can be written here: open it where you may write"

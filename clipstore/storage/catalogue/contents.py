@@ -121,6 +121,12 @@ def images(tx: Tx, ids: Iterable[int]) -> dict[int, ImageRow]:
     return {row[0]: _image(row) for row in rows_in(tx, query, sorted({int(key) for key in ids}))}
 
 
+def flagged(tx: Tx, ids: Iterable[int]) -> dict[int, tuple[str, ...]]:
+    """Return the flags of those images that have any."""
+    query = "SELECT id, flags FROM images WHERE flags <> '[]' AND id IN ({marks})"
+    return {key: tuple(json.loads(held)) for key, held in rows_in(tx, query, sorted({int(key) for key in ids}))}
+
+
 def _image(row: Any) -> ImageRow:
     return ImageRow(row[0], bytes(row[1]), row[2], row[3], row[4], row[5], tuple(json.loads(row[6])))
 

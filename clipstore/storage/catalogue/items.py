@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from clipstore import keys
 from clipstore.errors import Damaged, InputError, NotStored
@@ -39,6 +39,13 @@ class ItemRow(NamedTuple):
 def spelled(key: str | int) -> str:
     """Write an item's key as JSON text, which keeps its type."""
     return json.dumps(key)
+
+
+def unspelled(text: str) -> str | int:
+    """Return the key that :func:`spelled` wrote; usual ones without a JSON parser, which costs ten times as much."""
+    if text[:1] == '"' and "\\" not in text:
+        return text[1:-1]
+    return int(text) if text.isdecimal() and text.isascii() else cast("str | int", json.loads(text))
 
 
 def set_id(tx: Tx, name: str) -> int:
@@ -161,4 +168,4 @@ def _references(tx: Tx, number: int) -> list[Any]:
 
 def _item(row: Any, references: dict[int, list[str]]) -> ItemRow:
     number, key, image_id, tags = row
-    return ItemRow(json.loads(key), image_id, tuple(references.get(number, ())), json.loads(tags) if tags else {})
+    return ItemRow(unspelled(key), image_id, tuple(references.get(number, ())), json.loads(tags) if tags else {})

@@ -184,8 +184,8 @@ def candidates(tx: Tx, set_name: str, system_name: str, digest: str | None = Non
     if any(row[2] is None for row in found):
         msg = f"a caption of system {system_name!r} has no text in the catalogue: {REPAIR}"
         raise Damaged(msg)
-    load = json.loads
-    return [CandidateRow(load(key), rank, text, score, kind) for key, rank, text, score, kind in found]
+    unspelled = items.unspelled
+    return [CandidateRow(unspelled(key), rank, text, score, kind) for key, rank, text, score, kind in found]
 
 
 def remove_system(tx: Tx, set_name: str, name: str) -> None:

@@ -1,0 +1,53 @@
+"""``clipstore store audit``: whether this machine still computes what the store holds."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from clipstore.store.audit import audit as run
+from clipstore_cli import inputs, opening, options, output
+from clipstore_cli.grouped import grouped
+from clipstore_cli.notes import Notes
+from clipstore_cli.settings import Settings
+
+Sample = Annotated[int, typer.Option("--sample", min=1, help="Images, and texts, to encode again.", metavar="N")]
+
+
+@grouped
+def audit(
+    model: options.ModelOptions,
+    common: options.Common,
+    sample: Sample = 200,
+    json: options.Json = False,
+    out: options.Out = None,
+) -> int:
+    """Encode random stored items again and compare: the largest gap, and what changed since; exit 1 if too large."""
+    settings = Settings.read()
+    notes = Notes(quiet=common.quiet)
+    with opening.open_store(common.store, settings, notes, create=False) as store, notes:
+        found = run(inputs.space_of(model, store, settings), sample, progress=notes.progress)
+    gap = 0.0 if found.gap is None else found.gap
+    if json:
+        content = {
+            "images": found.images,
+            "texts": found.texts,
+            "gap": gap,
+            "limit": found.limit,
+            "worst": found.worst,
+            "unread": found.unread,
+            "changed": list(found.changed),
+        }
+        output.emit(output.dumps(content), out)
+    else:
+        line = f"{found.images:,} images and {found.texts:,} texts encoded again: largest 1 - cosine {gap:.1e}"
+        output.emit("\n".join([f"{line} (limit {found.limit:.0e})", *found.changed]) + "\n", out)
+    if found.unread:
+        notes.warn(f"{found.unread:,} images were left out: their files are gone or hold other images now")
+    if not found.sound:
+        notes.error(
+            f"{found.worst}: this machine computes another vector than the store holds; "
+            "use the versions that wrote it, or another --store for this machine"
+        )
+    return 0 if found.sound else 1

@@ -1,0 +1,199 @@
+"""The files of a benchmark: where they are, and what to say where they are not."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+from clipstore.errors import BadFormat, InputError
+from clipstore.formats import source
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A file as published.
+
+    Parameters
+    ----------
+    name
+        What it is called.
+    origin
+        Where it comes from, in words.
+    count
+        What it holds, such as ``5,822 lines``.
+    md5
+        Checksum of the published file, where one is known.
+    """
+
+    name: str
+    origin: str
+    count: str = ""
+    md5: str = ""
+
+    def find(self, folder: Path) -> Path:
+        """Return the file: in the folder itself, or in one below it.
+
+        Raises
+        ------
+        InputError
+            When it is nowhere; the message says which file, from where, and what it should hold.
+        """
+        found = self.search(folder)
+        if found is not None:
+            return found
+        expected = ", ".join(part for part in (self.count, f"md5:{self.md5}" if self.md5 else "") if part)
+        msg = (
+            f"{folder}: no {self.name} there or one folder below. It comes from {self.origin}"
+            f"{f' ({expected})' if expected else ''}: put it into the folder of --data"
+        )
+        raise InputError(msg)
+
+    def search(self, folder: Path) -> Path | None:
+        """Return the file, None where it is nowhere."""
+        if not folder.is_dir():
+            msg = f"--data {folder}: no such folder"
+            raise InputError(msg)
+        direct = folder / self.name
+        below = sorted(path for path in folder.glob(f"*/{self.name}") if path.is_file())
+        return direct if direct.is_file() else next(iter(below), None)
+
+    def differs(self, path: Path) -> str:
+        """Return a note where a file is not the published one; empty where it is, or nothing is known of it."""
+        if not self.md5:
+            return ""
+        own = hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
+        return "" if own == self.md5 else f"{path.name} has md5:{own}, the published file md5:{self.md5}"
+
+
+def joined(text: str) -> str:
+    """Return a caption with its white space joined to single spaces."""
+    return " ".join(text.split())
+
+
+def lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and the tab-separated cells of each line that is not empty."""
+    for number, line in enumerate(read_text(path).splitlines(), 1):
+        if line.strip():
+            yield number, line.split("\t")
+
+
+def read_text(path: Path) -> str:
+    """Read a file as UTF-8; one that is not is read as Latin-1, as the oldest files are.
+
+    Raises
+    ------
+    InputError
+        When it can't be read.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        msg = f"can't read {path}: {error.strerror or error}"
+        raise InputError(msg) from error
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file.
+
+    Raises
+    ------
+    BadFormat
+        When it is no JSON.
+    """
+    try:
+        return json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        msg = f"{path.name}: broken JSON at line {error.lineno}: {error.msg}"
+        raise BadFormat(msg) from error
+
+
+def records(path: Path) -> list[dict[str, Any]]:
+    """Read rows of a CSV, TSV, JSON, JSONL or Parquet file, plain or compressed.
+
+    Raises
+    ------
+    InputError
+        When it can't be read.
+    BadFormat
+        When it holds no rows.
+    """
+    content = source.open_path(path)
+    if content.kind == "parquet":
+        import pyarrow.parquet as pq
+
+        rows: list[dict[str, Any]] = pq.read_table(content.value).to_pylist()
+        return rows
+    if content.kind in {"rows", "object"}:
+        return [dict(row) for row in content.rows]
+    if content.kind == "text":
+        first = content.text.partition("\n")[0]
+        delimiter = "\t" if "\t" in first else ","
+        reader = csv.DictReader(io.StringIO(content.text, newline=""), delimiter=delimiter)
+        try:
+            return [dict(row) for row in reader]
+        except csv.Error as error:
+            msg = f"{path.name}: line {reader.line_num}: {error}"
+            raise BadFormat(msg) from error
+    msg = f"{path.name}: holds {content.kind}; rows are needed: CSV with a header, JSONL or Parquet"
+    raise BadFormat(msg)
+
+
+def column(row: dict[str, Any], names: Sequence[str], path: Path, at: int) -> Any:
+    """Return the first of some columns that a row has.
+
+    Raises
+    ------
+    BadFormat
+        When it has none.
+    """
+    for name in names:
+        if row.get(name) is not None:
+            return row[name]
+    msg = f"{path.name}: row {at} has no {' or '.join(names)} (it has: {', '.join(map(str, row))})"
+    raise BadFormat(msg)
+
+
+def number(value: object, path: Path, at: int) -> float:
+    """Return a cell as a number.
+
+    Raises
+    ------
+    BadFormat
+        When it is none.
+    """
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        msg = f"{path.name}: row {at}: {value!r} is no number"
+        raise BadFormat(msg) from error
+
+
+def load_mat(path: Path) -> dict[str, Any]:
+    """Read a MATLAB file.
+
+    Raises
+    ------
+    InputError
+        When SciPy is not installed; the message names the extra.
+    """
+    try:
+        from importlib import import_module
+
+        read: Callable[[str], dict[str, Any]] = import_module("scipy.io").loadmat
+    except ImportError as error:
+        msg = f"{path.name} is a MATLAB file, which needs SciPy: install it with `pip install 'clipstore[metaeval]'`"
+        raise InputError(msg) from error
+    return read(str(path))

@@ -1,0 +1,180 @@
+"""Audit: encode some stored items again, here and now, and say how far they come from what is stored."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from clipstore import keys
+from clipstore.encoders import canonical, pipeline
+from clipstore.errors import BadImage, InputError
+from clipstore.storage import overlay
+from clipstore.storage.catalogue import pools, segments, settings, spaces, whole
+from clipstore.store.progress import silent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from clipstore.arrays import Ids, Vectors
+    from clipstore.encoders.protocol import Encoder
+    from clipstore.store.progress import Progress
+    from clipstore.store.space import Space
+
+FLOAT32, HALF = 1e-5, 1e-3
+"""Largest 1 - cosine between two encodings of one item, in single and in half precision: NUMERICS, section 1."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What an audit found.
+
+    Parameters
+    ----------
+    images, texts
+        How many were encoded again.
+    gap
+        Largest 1 - cosine between stored and fresh vector; None where nothing was encoded.
+    limit
+        What it must keep to.
+    worst
+        The image's path or the text where it was found.
+    unread
+        Images whose file is gone, changed, or can't be read; not counted above.
+    changed
+        One line for each version or device that differs between the store and this machine.
+    """
+
+    images: int
+    texts: int
+    gap: float | None
+    limit: float
+    worst: str
+    unread: int
+    changed: tuple[str, ...]
+
+    @property
+    def sound(self) -> bool:
+        """Whether every vector came out as it is stored."""
+        return self.gap is None or self.gap <= self.limit
+
+
+def audit(space: Space, sample: int = 200, *, seed: int | None = None, progress: Progress = silent) -> Audit:
+    """Encode random stored items of a space again, and compare; nothing is written.
+
+    Parameters
+    ----------
+    space
+        The vectors of one encoder; it is loaded.
+    sample
+        How many images, and how many texts, at most.
+    seed
+        Which ones; None for others each time.
+    progress
+        Told about the stages.
+
+    Raises
+    ------
+    InputError
+        When the space holds nothing that could be encoded again.
+    """
+    chosen = random.Random(seed)  # noqa: S311 - a sample, not a secret
+    images, texts = _images(space, sample, chosen), _texts(space, sample, chosen)
+    if not images and not texts:
+        msg = (
+            f"nothing of {space.shown} can be encoded again: "
+            "the store holds no vector of it whose image file or text it knows"
+        )
+        raise InputError(msg)
+    encoder = space.encoder(progress)
+    seen, fresh = _encode_images(encoder, images, progress)
+    gaps = [(space.gather_images(np.array(seen, np.int64)), fresh, [images[key] for key in seen])]
+    strings = [string for _, string in texts]
+    gaps.append((space.gather_texts(np.array([key for key, _ in texts], np.int64)), _encode(encoder, strings), strings))
+    gap, worst = _worst(gaps)
+    half = str(space.fingerprint.fields.get("precision", "fp32")) != "fp32" or _stored_in_half(space)
+    changed = _changed(space, encoder.environment)
+    return Audit(len(seen), len(texts), gap, HALF if half else FLOAT32, worst, len(images) - len(seen), changed)
+
+
+def _images(space: Space, sample: int, chosen: random.Random) -> dict[int, str]:
+    """Return id -> path of some images that have a vector here and a known file."""
+    with space.catalogue.read() as tx:
+        ids = np.array([row.id for row in whole.images(tx)], np.int64)
+    held = ids[space.shelf("image").contains(ids)].tolist()
+    return overlay.paths(space.catalogue, chosen.sample(held, min(sample, len(held))))
+
+
+def _texts(space: Space, sample: int, chosen: random.Random) -> list[tuple[int, str]]:
+    """Return (vector key, string that the encoder gets) of some texts that have a vector here."""
+    clean = canonical.cleaner(space.fingerprint.cleaning)
+    with space.catalogue.read() as tx:
+        prefixes = spaces.prompts(tx, space.fingerprint.digest)
+        raw = pools.all_texts(tx)
+    strings = list(dict.fromkeys(clean(prefix + text) for prefix in prefixes for text in raw))
+    made: Ids = np.array(keys.text_ids(strings), np.int64)
+    held = np.flatnonzero(space.shelf("text").contains(made)).tolist()
+    return [(int(made[row]), strings[row]) for row in chosen.sample(held, min(sample, len(held)))]
+
+
+def _encode_images(encoder: Encoder, images: Mapping[int, str], progress: Progress) -> tuple[list[int], Vectors]:
+    """Return the ids that could be encoded, and their vectors."""
+    sources = ((id_, partial(_same, id_, path)) for id_, path in images.items())
+    seen: list[int] = []
+    rows = [np.empty((0, encoder.dim), np.float32)]
+    for batch in pipeline.images(encoder, sources):
+        seen += batch.keys
+        rows.append(batch.vectors)
+        progress("images", len(seen), len(images))
+    return seen, np.concatenate(rows)
+
+
+def _same(id_: int, path: str) -> bytes:
+    """Read a file that still is the image that it was."""
+    content = Path(path).read_bytes()
+    if keys.image_id(content) != id_:
+        msg = "holds another image now"
+        raise BadImage(msg)
+    return content
+
+
+def _encode(encoder: Encoder, strings: Sequence[str]) -> Vectors:
+    vectors = np.empty((len(strings), encoder.dim), np.float32)
+    for batch in pipeline.texts(encoder, strings):
+        vectors[batch.indices] = batch.vectors
+    return vectors
+
+
+def _worst(parts: Sequence[tuple[Vectors, Vectors, Sequence[str]]]) -> tuple[float | None, str]:
+    """Return the largest 1 - cosine of stored and fresh rows, lengths taken out, and whose it is."""
+    found: list[tuple[float, str]] = []
+    for stored, fresh, names in parts:
+        one, other = stored.astype(np.float64), fresh.astype(np.float64)
+        lengths = np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
+        gaps = 1 - (one * other).sum(axis=1) / lengths
+        found += zip(gaps.tolist(), names, strict=True)
+    return max(found, default=(None, ""), key=lambda pair: pair[0])
+
+
+def _stored_in_half(space: Space) -> bool:
+    with space.catalogue.read() as tx:
+        return any(row.dtype == "float16" for row in segments.all(tx, space.fingerprint.digest))
+
+
+def _changed(space: Space, now: Mapping[str, str]) -> tuple[str, ...]:
+    """Compare this machine with each environment that wrote vectors of the space."""
+    with space.catalogue.read() as tx:
+        known = settings.environments(tx)
+        wrote = {row.environment for row in segments.all(tx, space.fingerprint.digest)}
+    lines: dict[str, None] = {}
+    for number in sorted(one for one in wrote if one is not None):
+        was = known.get(number, {})
+        for name in sorted(set(was) | set(now)):
+            if was.get(name) != now.get(name):
+                lines[f"{name}: {was.get(name, '(absent)')} -> {now.get(name, '(absent)')}"] = None
+    return tuple(lines)

@@ -1,0 +1,159 @@
+"""``clipstore metaeval``: what a user types, sees and gets as exit code."""
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import drawn
+import pytest
+from clipstore_cli import commands, inputs, main
+
+from clipstore.encoders.fake import FakeEncoder
+
+COUNT = 12
+
+
+@pytest.fixture
+def desk(tmp_path, monkeypatch, empty_store):
+    """The current folder: images, ratings by two judges with references and systems, and pairs."""
+    entry = commands.Entry("metaeval:metaeval", "Say how metrics agree with people, beside what papers print.")
+    monkeypatch.setitem(commands.COMMANDS, "metaeval", entry)
+    monkeypatch.setattr(inputs, "space_of", lambda _model, store, _settings: store.custom_space(FakeEncoder(), "fake"))
+    monkeypatch.chdir(tmp_path)
+    drawn.draw(tmp_path / "images", COUNT)
+    rows = [
+        {
+            "image": f"{drawn.name(row)}.png",
+            "caption": f"caption {row} {'longer ' * (row % 4 + turn)}",
+            "rating_1": (row + turn) % 5,
+            "rating_2": (row + 2 * turn) % 5,
+            "references": [f"reference {row}", f"another {row}"],
+            "system": f"system{turn}",
+        }
+        for row in range(COUNT)
+        for turn in range(2)
+    ]
+    lines = "\n".join(json.dumps(row) for row in rows)
+    (tmp_path / "ratings.jsonl").write_text(lines, encoding="utf-8")
+    pairs = [
+        {"image": drawn.name(row), "a": f"one {row}", "b": f"two {row}", "label": row % 2, "category": "xy"[row % 2]}
+        for row in range(COUNT)
+    ]
+    (tmp_path / "pairs.jsonl").write_text("\n".join(json.dumps(row) for row in pairs), encoding="utf-8")
+    drawn.write_json(tmp_path / "refs.json", {drawn.name(0): ["two red dogs", "dogs"], drawn.name(1): ["a blue car"]})
+    return tmp_path
+
+
+@pytest.fixture
+def run(desk, capsys):
+    """Run the command; return exit code, stdout and stderr."""
+
+    def run(*words):
+        capsys.readouterr()
+        code = main.call(["metaeval", *map(str, words)])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
+
+
+OWN = ("ratings", "--data", "ratings.jsonl", "--resamples", "20")
+
+
+def test_ratings_of_your_own(run):
+    """A table with tabs: metric, both taus beside published ones, interval, count; what counts is said below."""
+    code, out, _ = run(*OWN, "--images", "images", "--metric", "clip-s", "--metric", "ref-clip-s", "--metric", "length")
+    lines = out.splitlines()
+    assert code == 0
+    assert lines[0].split("\t")[:5] == ["metric", "tau_b", "published", "tau_c", "published"]
+    assert [line.split("\t")[0] for line in lines[1:4]] == ["CLIP-S", "RefCLIP-S", "length"]
+    assert "48 single ratings, never averaged" in out
+
+
+def test_json(run):
+    """``--json``: schema 1, raw values, no path of this machine."""
+    code, out, _ = run(*OWN, "--images", "images", "--metric", "clip-s", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert (found["schema"], found["protocol"], found["n"]) == (1, "ratings", 48)
+    (metric,) = found["metrics"]
+    assert metric.keys() >= {"name", "tau_b", "tau_c", "ci", "n", "published"}
+    assert str(Path.cwd()) not in out
+
+
+def test_pairs_of_your_own(run):
+    """Accuracy by category, the rule for ties said."""
+    code, out, _ = run("pairs", "--data", "pairs.jsonl", "--images", "images", "--metric", "clip-s", "--ties", "half")
+    assert code == 0
+    assert out.splitlines()[0].split("\t")[:4] == ["metric", "x", "published", "y"]
+    assert "equal scores: half" in out
+
+
+def test_scores_from_a_file_and_a_function(run, desk):
+    """``--scores NAME=FILE`` and ``--metric MODULE:FUNCTION`` stand beside each other."""
+    (desk / "scores.txt").write_text("\n".join(str(row) for row in range(2 * COUNT)), encoding="utf-8")
+    own = "clipstore.metaeval.verb:length"
+    code, out, _ = run(*OWN, "--metric", "none", "--metric", own, "--scores", "mine=scores.txt")
+    assert code == 0
+    assert [line.split("\t")[0] for line in out.splitlines()[1:3]] == ["mine", own]
+
+
+def test_systems_and_gain_and_a_plot(run, desk):
+    """``--systems`` warns that few prove little; ``--gain --plot`` draws."""
+    pytest.importorskip("sklearn", reason="scikit-learn is not installed (extra clipstore[metaeval])")
+    given = (*OWN, "--images", "images", "--metric", "clip-s", "--metric", "length")
+    code, out, _ = run(*given, "--systems", "--gain", "--plot", "gain.svg")
+    assert code == 0
+    assert "2 systems prove little" in out
+    assert "information gain" in out
+    assert ET.parse(desk / "gain.svg").getroot().tag.endswith("svg")
+
+
+def test_a_curve_of_references(run):
+    """``--curve``: a column for one reference, one for two."""
+    code, out, _ = run(*OWN, "--images", "images", "--metric", "ref-clip-s", "--curve", "--json")
+    assert code == 0
+    curve = json.loads(out)["curve"]
+    assert curve["references"] == [1, 2]
+    assert len(curve["tau"]["ref-clip-s"]) == 2
+
+
+def test_a_probe_of_your_references(run):
+    """``probe --refs``: one category a kind of word."""
+    code, out, _ = run("probe", "--refs", "refs.json", "--images", "images", "--metric", "clip-s", "--resamples", "0")
+    assert code == 0
+    assert {"noun", "colour", "count"} <= set(out.splitlines()[0].split("\t"))
+
+
+def test_without_images_clip_s_says_why(run):
+    """Nothing could be computed: exit 1 and the reason on stderr."""
+    code, _, err = run(*OWN, "--metric", "clip-s")
+    assert code == 1
+    assert "clip-s: looks at images" in err
+
+
+def test_to_a_file(run, desk):
+    """``-o``: the table aligned, nothing on stdout."""
+    code, out, _ = run(*OWN, "--metric", "length", "-o", "table.txt")
+    assert (code, out) == (0, "")
+    assert (desk / "table.txt").read_text(encoding="utf-8").startswith("metric")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("ratings",), "no data"),
+        (("probe",), "give --refs"),
+        (("flickr8k", "--data", "."), "no benchmark is called 'flickr8k'"),
+        (("flickr8k-expert", "--data", "."), "ExpertAnnotations.txt"),
+        ((*OWN, "--metric", "blue"), "no metric is called 'blue'"),
+        ((*OWN, "--metric", "nowhere:f"), "importable here"),
+        ((*OWN, "--scores", "mine"), "write NAME=FILE"),
+        (("pairs", "--data", "pairs.jsonl", "--metric", "length", "--gain"), "choices, not ratings"),
+    ],
+)
+def test_wrong_words_are_named(run, words, said):
+    """Exit 2 and a message that says what to give."""
+    code, _, err = run(*words)
+    assert code == 2
+    assert said in err
