@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.made-from-$(shell sha256sum pyproject.toml 2>/dev/null | cut -c1-16)
 
-.PHONY: help test check demo bench stress tiny clean release-check
+.PHONY: help test chromium check demo bench stress tiny clean release-check
 help:
 	@echo "make demo    a store, three systems, scores, in two minutes"
 	@echo "make test    make check, then the test suite"
@@ -19,8 +19,14 @@ $(STAMP): pyproject.toml
 	@rm -f $(VENV)/.made-from-*
 	@touch $@
 
-test: check
+test: check chromium
 	$(BIN)/python -m pytest
+
+# The browser tests drive Debian's Chromium; without it they are skipped with a reason.
+chromium:
+	@if [ "$$(id -u)" = 0 ] && ! command -v chromedriver >/dev/null && command -v apt-get >/dev/null; then \
+	  (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium chromium-driver fonts-dejavu-core libcairo2) >/dev/null 2>&1 \
+	  || echo "chromium could not be installed: the browser tests are skipped"; fi
 
 check: $(STAMP)
 	$(BIN)/ruff check .

@@ -61,6 +61,13 @@ COMMANDS: Final = {
     "ls": Entry("listing:ls", "List the store's eval sets, systems, models or images that failed."),
     "info": Entry("listing:info", "Show the store's size and the settings in force, each with where it came from."),
     "rm": Entry("rm:rm", "Remove a system or an eval set; vectors stay until `clipstore store gc`."),
+    "report": Entry(
+        "report:report",
+        "Write a report: leaderboard, pairs, images with every caption, plots, suspects; it opens without a network.",
+    ),
+    "serve": Entry(
+        "serve:serve", "Serve the pages of a saved eval set: leaderboard, pairs, images, search. Ctrl-C ends it."
+    ),
     "metaeval": Entry("metaeval:metaeval", "Say how metrics agree with people, beside what papers print."),
     "models": Entry("models:app", "List the models that can be named, and fetch their weights."),
     "selftest": Entry(

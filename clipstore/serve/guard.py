@@ -1,0 +1,135 @@
+"""What every request passes: method, size, host, token; and the headers that every answer gets."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+from typing import TYPE_CHECKING, Final, final
+from urllib.parse import parse_qsl, urlencode
+
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+POLICY: Final = (
+    "default-src 'none'; img-src 'self'; style-src 'self'; script-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+COOKIE: Final = "clipstore-token"
+LONGEST: Final = 4000
+"""Bytes that an address may have."""
+
+_HEADERS: Final = (
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+_LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Guarding:
+    """Who may ask.
+
+    Parameters
+    ----------
+    hosts
+        Names that a request may call this server by, beside the loopback's.
+    addresses
+        Whether any address of digits will do: a rebound name is never one.
+    token
+        What a browser must show once; None: nothing.
+    """
+
+    hosts: frozenset[str] = frozenset()
+    addresses: bool = False
+    token: str | None = None
+
+    def knows(self, host: str) -> bool:
+        """Return whether a request by this Host header is answered; a rebound DNS name is not."""
+        name = host.rsplit(":", 1)[0] if not host.endswith("]") and ":" in host else host
+        name = name.strip("[]").lower()
+        if name in _LOOPBACK or name in self.hosts:
+            return True
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return self.addresses
+
+
+@final
+class Guard:
+    """An ASGI application around another.
+
+    Parameters
+    ----------
+    app
+        What is guarded.
+    guarding
+        Who may ask.
+    """
+
+    def __init__(self, app: ASGIApp, guarding: Guarding) -> None:
+        self._app = app
+        self._guarding = guarding
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, or refuse."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def sealed(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], *_HEADERS]
+            await send(message)
+
+        refused = self._refusal(scope)
+        await (self._app if refused is None else refused)(scope, receive, sealed)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        headers = dict(scope["headers"])
+        if scope["method"] not in {"GET", "HEAD"}:
+            return PlainTextResponse("only reading is possible here", 405, {"allow": "GET, HEAD"})
+        if len(scope["query_string"]) + len(scope["raw_path"]) > LONGEST:
+            return PlainTextResponse("the address is too long", 414)
+        if not self._guarding.knows(headers.get(b"host", b"").decode("latin-1")):
+            msg = "this host name is not served: open the address that clipstore serve printed, or start it with --host"
+            return PlainTextResponse(msg, 421)
+        return self._token_refusal(scope, headers)
+
+    def _token_refusal(self, scope: Scope, headers: dict[bytes, bytes]) -> Response | None:
+        token = self._guarding.token
+        if token is None:
+            return None
+        asked = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        given = next((value for name, value in asked if name == "token"), None)
+        if given is not None and _equal(given, token):
+            rest = urlencode([(name, value) for name, value in asked if name != "token"])
+            path = scope["raw_path"].decode("latin-1")
+            answer = RedirectResponse(f"/{path.lstrip('/')}{'?' if rest else ''}{rest}", 303)
+            answer.set_cookie(COOKIE, token, httponly=True, samesite="strict")
+            return answer
+        if _equal(_cookie(headers), token):
+            return None
+        return PlainTextResponse("give the token: open the address that clipstore serve printed", 403)
+
+
+def _cookie(headers: dict[bytes, bytes]) -> str:
+    jar: SimpleCookie = SimpleCookie()
+    try:
+        jar.load(headers.get(b"cookie", b"").decode("latin-1"))
+    except CookieError:
+        return ""
+    return jar[COOKIE].value if COOKIE in jar else ""
+
+
+def _equal(one: str, other: str) -> bool:
+    return hmac.compare_digest(one.encode(), other.encode())

@@ -1,0 +1,129 @@
+"""``clipstore report`` and what ``clipstore serve`` prints and refuses."""
+
+import json
+import socket
+
+import drawn
+import pytest
+from clipstore_cli import commands, serve
+
+from clipstore.errors import InputError
+
+pytest_plugins = ("compare_command",)
+COUNT = 12
+QUICK = ("--resamples", 200)
+
+
+@pytest.fixture
+def reporting(command, monkeypatch):
+    """The function that runs arguments, with these two commands."""
+    for name in ("report", "serve"):
+        if name not in commands.COMMANDS:
+            monkeypatch.setitem(commands.COMMANDS, name, commands.Entry(f"{name}:{name}", ""))
+    return command
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Images, references and two systems as files."""
+    drawn.draw(tmp_path / "images", COUNT)
+    drawn.write_json(tmp_path / "refs.json", drawn.references(COUNT))
+    drawn.write_json(tmp_path / "blip.json", drawn.captions(COUNT))
+    drawn.write_json(tmp_path / "ofa.json", drawn.captions(COUNT, "the first words on"))
+    return ("blip.json", "ofa.json", "--images", "images", "--refs", "refs.json", *QUICK)
+
+
+def test_one_file_from_files(reporting, files, capsys, tmp_path):
+    """Captions given on the spot; images and size are printed; nothing names this folder."""
+    assert reporting("report", *files, "-o", "report.html") == 0
+    assert capsys.readouterr().out.startswith("report.html: 12 of 12 images, 12 pictures, 0.")
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert str(tmp_path) not in text
+    assert text.count("data:image/webp") == COUNT
+
+
+def test_no_images(reporting, files, tmp_path):
+    """--no-images embeds none."""
+    assert reporting("report", *files, "-o", "report.html", "--no-images") == 0
+    assert "data:image" not in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_cap_says_the_seed(reporting, files, capsys):
+    """What was chosen and how is printed."""
+    assert reporting("report", *files, "-o", "report.html", "--cap", 6, "--seed", 7) == 0
+    assert "6 of 12 images (4 disagreement, 1 worst, 1 random; seed 7)" in capsys.readouterr().out
+
+
+def test_a_folder(reporting, files, capsys, tmp_path):
+    """A name that is no .html is a folder."""
+    assert reporting("report", *files, "-o", "out/") == 0
+    assert (tmp_path / "out" / "index.html").is_file()
+    assert len(list((tmp_path / "out" / "image").iterdir())) == COUNT
+    assert "files, 12 of 12 images" in capsys.readouterr().out
+
+
+def test_plots_for_a_paper_are_one_command(reporting, files, capsys, tmp_path):
+    """--plots alone is enough."""
+    assert reporting("report", *files, "--plots", "figures") == 0
+    assert (tmp_path / "figures" / "forest.svg").read_text(encoding="utf-8").startswith("<?xml")
+    assert "plots: forest.svg" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("form", "start"), [("png", b"\x89PNG"), ("pdf", b"%PDF")])
+def test_other_forms_of_plots(reporting, files, tmp_path, form, start):
+    """PNG and PDF through CairoSVG."""
+    cairo = pytest.importorskip("cairosvg", reason="clipstore[plots] is not installed", exc_type=(ImportError, OSError))
+    assert cairo
+    assert reporting("report", *files, "--plots", "figures", "--plot-format", form) == 0
+    assert (tmp_path / "figures" / f"forest.{form}").read_bytes().startswith(start)
+
+
+def test_json(reporting, files, capsys):
+    """What was written, for a script."""
+    assert reporting("report", *files, "-o", "report.html", "--json") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["report"]["images"] == COUNT
+    assert said["report"]["chosen"] == {"all": COUNT}
+
+
+def test_nowhere_to_write(reporting, files, capsys):
+    """Without -o or --plots nothing is done, and the message says what to give."""
+    assert reporting("report", *files) == 2
+    assert "-o report.html" in capsys.readouterr().err
+
+
+def test_a_file_that_is_no_folder(reporting, files, capsys):
+    """An existing file is not taken for a folder."""
+    assert reporting("report", *files, "-o", "refs.json") == 2
+    assert "refs.json is a file" in capsys.readouterr().err
+
+
+def test_a_taken_port_is_said(capsys):
+    """Before anything is loaded."""
+    with serve.bound("127.0.0.1", 0) as taken:
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(InputError, match=f"127.0.0.1:{port}.*-p PORT"):
+            serve.bound("127.0.0.1", port)
+
+
+def test_the_address_that_is_printed():
+    """Of all addresses, this machine's own; with the token where there is one."""
+    with socket.socket() as made:
+        made.bind(("127.0.0.1", 0))
+        port = made.getsockname()[1]
+        assert serve.address(made, "127.0.0.1", None) == f"http://127.0.0.1:{port}/"
+        assert serve.address(made, "0.0.0.0", "abc") == f"http://127.0.0.1:{port}/?token=abc"
+
+
+def test_serve_needs_a_set(reporting, files, capsys):
+    """A store without eval sets has nothing to serve."""
+    assert reporting("report", *files, "-o", "report.html") == 0
+    assert reporting("serve", "-p", 0) == 2
+    assert "which eval set?" in capsys.readouterr().err
+
+
+def test_answers_are_sent_at_once():
+    """The socket names its protocol: else asyncio leaves Nagle's delay on, 40 ms an answer."""
+    with serve.bound("127.0.0.1", 0) as made:
+        assert made.proto == socket.IPPROTO_TCP

@@ -1,0 +1,141 @@
+"""The values behind pages: sorts, filters, differences, suspects, plots."""
+
+import numpy as np
+import pytest
+
+from clipstore.errors import InputError
+from clipstore.report import board_page, image_pages, pair_page, plots_page, suspects_page
+from clipstore.report.captions import lines, pieces
+from clipstore.report.order import SORTS, largest, matching, ordered, selection
+from clipstore.report.render import safe_json
+from clipstore.report.suspects_page import repeats
+from clipstore.report.svg import Scale
+
+
+def test_every_sort_shows_every_image(report):
+    """A sort loses and repeats nothing."""
+    for sort in SORTS:
+        assert sorted(ordered(report, sort)) == list(range(len(report)))
+    with pytest.raises(InputError, match="disagree"):
+        ordered(report, "nonsense")
+
+
+def test_disagreement_of_two_is_their_difference(report):
+    """With two systems chosen, the largest difference comes first."""
+    gap = np.abs(report.scores[0] - report.scores[2])
+    assert ordered(report, "disagree", (0, 2))[0] == int(gap.argmax())
+
+
+def test_filter(report):
+    """Every word must stand somewhere in id, references or captions; tags are exact."""
+    assert matching(report, range(len(report)), "PICTURE words 17") == [17]
+    assert matching(report, range(len(report)), "no such word") == []
+    assert matching(report, range(len(report)), "", "a=b") == []
+
+
+def test_largest(report):
+    """What a leads by comes first, and b's lead is the other list."""
+    ahead, behind = largest(report, 0, 1, 5)
+    difference = report.scores[0] - report.scores[1]
+    assert all(difference[row] > 0 for row in ahead)
+    assert all(difference[row] < 0 for row in behind)
+    back_ahead, _ = largest(report, 1, 0, 5)
+    assert set(back_ahead) == set(behind)
+
+
+def test_selection_is_the_same_for_the_same_seed(report):
+    """The random images depend on the seed alone."""
+    assert selection(report, 9) == selection(report, 9)
+    assert len(selection(report, 9)) == 9
+    assert len(selection(report, 1000)) == len(report)
+
+
+def test_lines_are_ranked_and_marked(report):
+    """The best first; the closest reference is told from the vectors."""
+    found = lines(report, 3)
+    assert [one.rank for one in found] == sorted(one.rank for one in found)
+    assert all(one.reference in {1, 2} for one in found)
+    assert all(-1.001 <= one.similarity <= 1.001 for one in found)
+
+
+def test_pieces():
+    """Words of both, of the best alone, of this one alone, and what was cut."""
+    assert pieces("a dog runs", "a cat runs") == [
+        ("same", "a"),
+        ("only-best", "dog"),
+        ("only-here", "cat"),
+        ("same", "runs"),
+    ]
+    assert pieces("", "one two three", 2) == [("same", "one"), ("cut", "two three")]
+
+
+def test_pair_counts_agree_with_the_comparison(report):
+    """Wins, ties and losses are those of the test."""
+    view = pair_page.view(report, 0, 2)
+    test = pair_page.test_of(report, 0, 2)
+    assert (view["wins"], view["ties"], view["losses"]) == (test.wins, test.ties, test.losses)
+    assert pair_page.test_of(report, 2, 0).delta == -test.delta
+
+
+def test_reference_similarity_is_the_cosine(report):
+    """What is derived from RefCLIP-S and CLIP-S is the cosine of the vectors."""
+    row = int(np.flatnonzero(~np.isnan(report.reference_similarity[0]))[0])
+    _, cosine = report.closest(row)[report.names[0]]
+    assert report.reference_similarity[0, row] == pytest.approx(max(cosine, 0), abs=2e-5)
+
+
+def test_sorting_the_board(report):
+    """By another column, and turned round."""
+    by_name = board_page.view(report, "system")
+    assert [one["system"] for one in by_name["rows"]] == sorted(report.names)
+    turned = board_page.view(report, "system", ascending=True)
+    assert [one["system"] for one in turned["rows"]] == sorted(report.names, reverse=True)
+    with pytest.raises(InputError):
+        board_page.sort_name("nonsense", report)
+
+
+def test_repeats():
+    """Phrases that come again."""
+    assert repeats("a dog a dog a dog") == ("a dog", 3)
+    assert repeats("the red car and the red car") == ("the red car", 2)
+    assert repeats("very very very big") == ("very", 3)
+    assert repeats("a man and a dog") is None
+
+
+def test_suspects_name_what_repeats(report):
+    """300 times one word is found, with its reason."""
+    found = {one["name"]: one for one in suspects_page.view(report)["reasons"]}
+    assert any(row["system"] == "hostile" for row in found["repeated"]["rows"])
+
+
+def test_plots(report):
+    """Each has a table; constant lengths have no correlation."""
+    assert all(one.table.rows for one in plots_page.drawings(report))
+    assert dict(plots_page.spearman(report))["blip"] == "-"
+
+
+def test_state_in_the_address(report):
+    """What is usual is left out."""
+    assert image_pages.State().query_values(report) == {}
+    state = image_pages.State("hard", (1,), "dog")
+    assert state.query_values(report) == {"sort": "hard", "sys": [report.names[1]], "q": "dog"}
+
+
+def test_scale_has_round_ticks():
+    """Ticks are round and inside; a single value has a scale, too."""
+    assert Scale(0, 1, 0, 100).ticks() == [0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    one = Scale.over([0.5, 0.5, float("nan")], 0, 100)
+    assert one.low < 0.5 < one.high
+    assert one.ticks()
+
+
+def test_safe_json():
+    """Nothing ends a script."""
+    assert safe_json({"a": "</script>&"}) == '{"a": "\\u003c/script\\u003e\\u0026"}'
+
+
+def test_a_warning_names_no_folder():
+    """An absolute path is shown by its last part; relative ones and fractions stay."""
+    assert board_page.bare("/home/me/out/blip.json: 3 of 1/2 odd, see out/a.json") == (
+        "blip.json: 3 of 1/2 odd, see out/a.json"
+    )

@@ -1,0 +1,174 @@
+"""Every page and its twins, with state in the address."""
+
+import csv
+import io
+import json
+import re
+from urllib.parse import quote
+
+import drawn
+import pytest
+import reported
+
+from clipstore import keys
+from clipstore.evalset import save
+from clipstore.formats import read_captions
+
+ODD = quote("a/b & <i>100%</i>", safe="")
+PAGES = ("/", "/images", "/plots", "/suspects", "/about", "/search", f"/pair/blip/{ODD}", f"/image/{drawn.name(3)}")
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_page_answers(client, path):
+    """A page is HTML, names nothing outside, and every link of it answers."""
+    answer = client.get(path)
+    assert answer.status_code == 200
+    links = re.findall(r'(?:href|src|action)="([^"]+)"', answer.text)
+    assert all(link.startswith(("/", "#")) and not link.startswith("//") for link in links)
+    for link in dict.fromkeys(link.replace("&amp;", "&") for link in links if link.startswith("/")):
+        assert client.get(link).status_code == 200, link
+
+
+@pytest.mark.parametrize("path", ["/index", *PAGES[1:]])
+def test_every_page_has_twins(client, path):
+    """JSON without NaN, CSV with a header."""
+    plain = client.get(f"{path}.json")
+    assert json.loads(plain.text, parse_constant=pytest.fail)["schema"] == 1
+    rows = list(csv.reader(io.StringIO(client.get(f"{path}.csv").text)))
+    assert rows[0]
+
+
+def test_the_first_twin_is_the_comparison(client, live):
+    """``/index.json`` is what ``clipstore compare --json`` prints."""
+    assert client.get("/index.json").json() == live.report().comparison.to_dict()
+
+
+def test_hostile_captions_stay_text(client):
+    """In pages as in attributes."""
+    for path in PAGES:
+        text = client.get(path).text
+        assert "<script>alert" not in text
+        assert "<b onclick" not in text
+        assert "<i>100%" not in text
+    found = client.get("/images", params={"q": '"><script>alert(2)</script>'}).text
+    assert "<script>alert(2)" not in found
+
+
+def test_spreadsheets_run_no_caption(client):
+    """A cell that begins like a formula gets a quote before it; numbers do not."""
+    rows = list(csv.reader(io.StringIO(client.get(f"/image/{drawn.name(2)}.csv").text)))
+    cells = [cell for row in rows for cell in row]
+    assert "'=1+1" in cells
+    assert not any(cell.startswith(("=", "@", "\t")) for cell in cells)
+
+
+def test_sorts_without_a_script(client, live):
+    """Headers are buttons of a form; the sorted column says so, and a second press turns it round."""
+    text = client.get("/", params={"sort": "system"}).text
+    assert re.search(r'<th scope="col"[^>]*aria-sort="ascending"><button form="sort-form" name="sort"', text)
+    names = re.findall(r'<th scope="row"><bdi>([^<]+)</bdi></th>', text)[:3]
+    turned = re.findall(r'<th scope="row"><bdi>([^<]+)</bdi></th>', client.get("/", params={"sort": "-system"}).text)
+    assert turned[:3] == names[::-1]
+    assert client.get("/", params={"sort": "nonsense"}).status_code == 400
+
+
+def test_next_follows_the_sort_in_the_address(client, live):
+    """Neighbours are those of the grid that one came from."""
+    report = live.report()
+    from clipstore.report.image_pages import State
+
+    rows = State("hard", (0, 1)).rows(report)
+    state = {"sort": "hard", "sys": list(report.names[:2])}
+    text = client.get(f"/image/{report.slugs[rows[0]]}", params=state).text
+    (following,) = re.findall(r'rel="next" href="([^"]+)"', text)
+    assert f"/image/{report.slugs[rows[1]]}?" in following
+    assert "sort=hard" in following
+    assert client.get(following.replace("&amp;", "&")).status_code == 200
+
+
+def test_filter_and_odd_parameters(client):
+    """Words narrow the grid; what makes no sense is as if it were not there."""
+    assert "1 of 24 images" in client.get("/images", params={"q": "picture words 17"}).text
+    for odd in ({"page": "-1"}, {"page": "9" * 40}, {"page": "x"}, {"sort": "zzz"}, {"sys": "zzz"}, {"q": "\x00\x1b"}):
+        assert client.get("/images", params=odd).status_code == 200
+
+
+def test_what_is_not_there(client):
+    """An unknown image, pair, file or path is a plain 404."""
+    for path in (
+        "/image/nope",
+        "/image/../../etc/passwd",
+        "/pair/blip/blip",
+        "/pair/blip/nope",
+        "/static/../app.py",
+        "/static/render.py",
+        "/full/etc",
+        "/full/0000000000000001",
+        "/thumb/zz.webp",
+        "/rerank/blip",
+    ):
+        assert client.get(path).status_code == 404, path
+
+
+def test_images_by_content(client, live):
+    """Full size and thumbnail, with an ETag that is the content; the second time nothing is sent."""
+    report = live.report()
+    shown = keys.to_hex(report.image_id(3))
+    full = client.get(f"/full/{shown}")
+    assert full.headers["content-type"] == "image/png"
+    assert keys.to_hex(keys.image_id(full.content)) == shown
+    again = client.get(f"/full/{shown}", headers={"if-none-match": full.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    thumb = client.get(f"/thumb/{shown}.webp")
+    assert thumb.headers["content-type"] == "image/webp"
+    assert "immutable" in thumb.headers["cache-control"]
+
+
+def test_a_changed_file_is_not_shown(client, live, tmp_path):
+    """A file that now holds another picture is no longer this image."""
+    report = live.report()
+    (tmp_path / "images" / f"{drawn.name(3)}.png").write_bytes(b"\x89PNG\r\n\x1a\n other")
+    assert client.get(f"/full/{keys.to_hex(report.image_id(3))}").status_code == 404
+
+
+def test_a_new_system_shows_up(client, store, live, tmp_path):
+    """What another process adds and scores is there at the next request; what is not encoded is named."""
+    assert "newcomer" not in client.get("/").text
+    from clipstore import EvalSet, Store, measure
+    from clipstore.encoders.fake import FakeEncoder
+
+    with Store.open(store.folder) as other:
+        evalset = EvalSet.load(other, "shown")
+        captions = read_captions(drawn.captions(reported.COUNT, "quite other words about"))
+        save(other, "shown", evalset, {"newcomer": captions})
+        assert "newcomer is not shown: not encoded yet" in client.get("/").text
+        measure(other.custom_space(FakeEncoder(), "fake"), {"newcomer": captions}, evalset)
+        later = {name: f"{text} again" for name, text in drawn.captions(reported.COUNT).items()}
+        save(other, "shown", evalset, {"unscored": read_captions(later)})
+    text = client.get("/").text
+    assert '<th scope="row"><bdi>newcomer</bdi></th>' in text
+    assert "unscored is not shown" in text
+
+
+def test_search(client):
+    """By words through the encoder, by an image from the store; captions, too."""
+    text = client.get("/search", params={"q": "the first words on picture 5"}).text
+    assert text.count('class="card"') == reported.COUNT
+    like = client.get("/search.json", params={"like": drawn.name(5)}).json()["hits"]
+    assert like[0]["image"] == drawn.name(5)
+    found = client.get("/search.json", params={"q": "a caption of picture 5", "kind": "captions"}).json()["hits"]
+    assert found[0]["caption"] == "a caption of picture 5"
+
+
+def test_search_says_why_it_can_not(client, live, monkeypatch):
+    """Without the model's weights the box says so, and the page is there."""
+    from clipstore.errors import UnknownModel
+
+    def absent(*_):
+        msg = "the weights are not here"
+        raise UnknownModel(msg)
+
+    monkeypatch.setattr(type(live.space), "encoder", absent)
+    answer = client.get("/search", params={"q": "never seen words"})
+    assert answer.status_code == 200
+    assert "the weights are not here" in answer.text
