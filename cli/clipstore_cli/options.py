@@ -13,6 +13,10 @@ import typer
 
 from clipstore.encoders.protocol import MAX_PIXELS
 
+Recipe = Annotated[
+    Literal["hessel2021", "coco-ptb", "torchmetrics", "pac-s", "raw"] | None,
+    typer.Option("--recipe", help="How a cosine becomes a score; else the model's own, hessel2021 for most."),
+]
 MissingRule = Literal["error", "skip"]
 EmptyRule = Literal["error", "zero"]
 

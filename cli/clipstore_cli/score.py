@@ -11,7 +11,6 @@ from clipstore import EvalSet
 from clipstore.errors import InputError
 from clipstore.evalset import load_systems, systems_in, systems_of
 from clipstore.evaluate import Scores, score_systems
-from clipstore.metrics import recipes
 from clipstore_cli import inputs, opening, options, output
 from clipstore_cli.grouped import grouped
 from clipstore_cli.notes import Notes
@@ -38,6 +37,7 @@ def score(
     evalset_name: options.EvalSetName = None,
     per_image: PerImage = None,
     empty: options.Empty = "error",
+    recipe: options.Recipe = None,
     json: options.Json = False,
     out: options.Out = None,
 ) -> int:
@@ -70,7 +70,7 @@ def score(
         inputs.lint_systems(read, items, reading, hints, notes)
         space = inputs.space_of(model, opened, settings)
         scores = score_systems(
-            space, chosen, items, recipes.HESSEL2021, encode=not model.no_encode, progress=notes.progress
+            space, chosen, items, inputs.recipe_of(recipe, space), encode=not model.no_encode, progress=notes.progress
         )
     return finish(scores, notes, per_image=per_image, json=json, out=out)
 

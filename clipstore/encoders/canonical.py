@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from clipstore.errors import EncoderError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 OPENAI_BPE = "openai-bpe"
 """OpenAI's cleaning: ftfy, HTML entities twice, special strings out, one space, lower case."""
@@ -25,6 +25,7 @@ IDENTITY = "identity"
 SPECIAL_STRINGS = ("<|startoftext|>", "<|endoftext|>", "<start_of_text>", "<end_of_text>")
 """What the tokenizers spell their start and end as; captioners built on GPT-2 emit them."""
 
+_TOGETHER = 512  # captions looked at together
 _SPECIAL = re.compile("|".join(map(re.escape, SPECIAL_STRINGS)), re.IGNORECASE | re.ASCII)
 
 
@@ -47,6 +48,39 @@ def cleaner(name: str) -> Callable[[str], str]:
         known = ", ".join(sorted(_CLEANERS))
         message = f"unknown text cleaning {name!r}; this clipstore knows {known}: install the one that wrote the store"
         raise EncoderError(message) from error
+
+
+def clean_all(name: str, texts: Sequence[str], prefix: str = "") -> list[str]:
+    """Return :func:`cleaner` of each text behind ``prefix``; plain captions are cleaned many at once.
+
+    Raises
+    ------
+    EncoderError
+        When no cleaning has this name.
+    """
+    clean = cleaner(name)
+    plain = name == OPENAI_BPE and clean(f"{prefix}x") == f"{prefix}x".lower()
+    cleaned: list[str] = []
+    for start in range(0, len(texts), _TOGETHER):
+        group = texts[start : start + _TOGETHER]
+        joined = "\n".join(group)
+        if plain and _is_plain(joined, len(group)):
+            front = prefix.lower()
+            cleaned += [front + text for text in joined.lower().split("\n")]
+        else:
+            cleaned += [clean(prefix + text) for text in group]
+    return cleaned
+
+
+def _is_plain(joined: str, count: int) -> bool:
+    """Say whether lines need nothing but lower case: ASCII, single spaces inside, nothing to unescape or strip."""
+    return (
+        joined.isascii()
+        and joined.count("\n") == count - 1
+        and joined.replace("\n", " ").isprintable()
+        and not any(odd in joined for odd in ("&", "<", "  ", "\n ", " \n", "\n\n"))
+        and joined.strip() == joined != ""
+    )
 
 
 def specials(text: str) -> int:

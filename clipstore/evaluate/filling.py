@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from clipstore.evaluate.results import Work
+from clipstore.metrics.recipes import spoken
 from clipstore.store.identify import Identified, identify
 from clipstore.store.progress import silent
 
@@ -79,8 +80,12 @@ def fill(
     references = list(dict.fromkeys(text for item in evalset.items for text in item.references))
     written = list(captions)
     distinct = list(dict.fromkeys(written))
-    done_references = space.ensure_texts(references, recipe.prefix, encode=encode, progress=progress)
-    done_captions = space.ensure_texts(distinct, recipe.prefix, encode=encode, progress=progress)
+    said = spoken(recipe, [*references, *distinct])
+
+    def done(texts: list[str]) -> Ensured:
+        return space.ensure_texts([said[text] for text in texts], recipe.prefix, encode=encode, progress=progress)
+
+    done_references, done_captions = done(references), done(distinct)
     return Filled(image_ids, ready, distinct, references, Work(images, done_references, done_captions, len(written)))
 
 

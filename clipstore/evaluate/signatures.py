@@ -64,16 +64,18 @@ def signatures(space: Space, configuration: Configuration) -> dict[str, Signatur
     ]
     missing = ["skip"] * configuration.skipped + ["unreadable"] * configuration.unreadable
     extra = [("missing", "+".join(missing))] if missing else []
+    if recipe.tokenised:
+        extra.append(("text", "ptb"))
     if configuration.empty:
         extra.append(("empty", "zero"))
     end = [*extra, ("v", metadata.version("clipstore"))]
     note = _note(space)
-    out = {"clip-s": Signature(SHOWN["clip-s"], (*common, *end), note)}
+    out = {"clip-s": Signature(recipe.shown[0], (*common, *end), note)}
     counts = configuration.reference_counts
-    if any(counts):
+    if any(counts) and recipe.references != "none":
         low, high = min(counts), max(counts)
         refs = ("refs", str(low) if low == high else f"{low}-{high}")
-        out["ref-clip-s"] = Signature(SHOWN["ref-clip-s"], (*common, refs, *end), note)
+        out["ref-clip-s"] = Signature(recipe.shown[1], (*common, refs, *end), note)
     return out
 
 

@@ -192,7 +192,7 @@ def _system_score(
     numbers = {"clip-s": _spread(n, scored, image_term, blank)}
     if "ref-clip-s" in signed:
         reference_term = _reference_term(gathered, scored, caption_rows)
-        joined = _spread(n, scored, ref_clip_s.ref_clip_s(image_term, reference_term), blank)
+        joined = _spread(n, scored, recipes.reference_score(recipe, image_term, reference_term), blank)
         joined[[not rows for rows in gathered.reference_rows]] = np.nan
         numbers["ref-clip-s"] = joined
     strips = space.fingerprint.cleaning == canonical.OPENAI_BPE

@@ -77,7 +77,8 @@ class Space:
         self._row = row
         self._load = load
         self._encoder: Encoder | None = None
-        self._clean = canonical.cleaner(fingerprint.cleaning)
+        self._cleaning = fingerprint.cleaning
+        canonical.cleaner(self._cleaning)  # an unknown one is told now
         self._shelves = Shelves(catalogue, row.digest)
         self._process, self._lock = os.getpid(), threading.RLock()
         self.shown = shown
@@ -108,8 +109,7 @@ class Space:
         return np.array(keys.text_ids(self._strings(texts, prefix)), np.int64)
 
     def _strings(self, texts: Sequence[str], prefix: str) -> list[str]:
-        clean = self._clean
-        return [clean(prefix + text) for text in texts]
+        return canonical.clean_all(self._cleaning, texts, prefix)
 
     def shelf(self, modality: Modality) -> Shelf | Stack:
         """Return the committed segments of a modality, read again when the catalogue changed."""
