@@ -14,7 +14,7 @@ import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 _SHIFT = 1  # 64 bits of digest, less the sign bit
 HEX_DIGITS = 16
@@ -76,7 +76,7 @@ def text_ids(texts: Iterable[str]) -> list[int]:
     return [from_bytes(sha(text.encode()).digest()[:8], "big") >> _SHIFT for text in texts]
 
 
-def digest_json(value: Mapping[str, object] | list[object]) -> str:
+def digest_json(value: Mapping[str, object] | Sequence[object]) -> str:
     """Return the sha256, 64 hex digits, of a value's canonical JSON (sorted keys, no spaces)."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 from xml.sax.saxutils import quoteattr
@@ -57,7 +58,10 @@ def limits(given: Sequence[str], lead: str) -> dict[str, float]:
     for one in given:
         name, sign, value = one.rpartition("=")
         try:
-            out[metric_name(name) if sign else lead] = float(value)
+            limit = float(value)
+            if not math.isfinite(limit):
+                raise ValueError(value)  # noqa: TRY301 - told with the others
+            out[metric_name(name) if sign else lead] = limit
         except ValueError as error:
             msg = f"{one!r}: {value!r} is no number; write METRIC=X, such as {lead}=0.7"
             raise InputError(msg) from error
@@ -107,9 +111,12 @@ def drops(comparison: Comparison, most: Mapping[str, float]) -> list[Check]:
                 raise InputError(msg)
             for row, test in sorted(board.against_baseline(metric).items()):
                 drop = -(test.delta or 0.0) if measure.higher_is_better else (test.delta or 0.0)
+                name = _named(part, f"{metric} drop from {comparison.baseline} at most {limit:g}")
+                if test.delta is None or (test.p_adj is None and not test.identical):
+                    out.append(Check(name, part.measured.names[row], passed=False, detail="no test could be made"))
+                    continue
                 found = test.significant(comparison.settings.alpha)
                 detail = f"{-drop:+.4f}, p = {'identical' if test.identical else p_value(test.p_adj)}"
-                name = _named(part, f"{metric} drop from {comparison.baseline} at most {limit:g}")
                 out.append(Check(name, part.measured.names[row], not (found and drop > limit), detail))
     return out
 

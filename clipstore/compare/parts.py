@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from clipstore import keys
 from clipstore.errors import InputError, Unpaired
 from clipstore.metrics.score import Signature
 from clipstore.significance import (
@@ -151,7 +152,8 @@ def common(measured: Measured, missing: MissingRule) -> Measured:
         msg = f"no image has a number from every system ({', '.join(short[:5])}): there is nothing to compare"
         raise Unpaired(msg)
     note = f"compared on the {len(kept):,} of {total:,} images that every system covers ({', '.join(short[:5])})"
-    fields = ("missing", "skip"), ("common", f"{len(kept)}/{total}")
+    which = keys.digest_json(sorted(str(measured.items.keys[row]) for row in kept.tolist()))[:8]
+    fields = ("missing", "skip"), ("common", f"{len(kept)}/{total}@{which}")
     measures = {name: _signed(measure, fields) for name, measure in measured.picked(kept).measures.items()}
     return replace(measured.picked(kept), measures=measures, notes=(*measured.notes, note))
 

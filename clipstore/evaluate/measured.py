@@ -190,4 +190,4 @@ def _picked_system(system: MeasuredSystem, rows: Rows) -> MeasuredSystem:
     texts = tuple(system.texts[row] for row in rows.tolist())
     counts = [len(text.split()) for text in texts if text is not None]
     words = sum(counts) / len(counts) if counts else None
-    return replace(system, texts=texts, n=len(counts), words=words)
+    return replace(system, texts=texts, n=len(counts), words=words, cut=None)  # cuts are known of the whole set

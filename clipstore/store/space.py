@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import threading
 import time
 from collections import Counter
 from contextlib import contextmanager
@@ -25,6 +23,7 @@ from clipstore.store.failures import record
 from clipstore.store.identify import Failure, Identified, identify
 from clipstore.store.progress import Progress, silent
 from clipstore.store.shelves import Shelves
+from clipstore.store.turns import Turns
 from clipstore.store.writing import Writer
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ class Space:
         self._cleaning = fingerprint.cleaning
         canonical.cleaner(self._cleaning)  # an unknown one is told now
         self._shelves = Shelves(catalogue, row.digest)
-        self._process, self._lock = os.getpid(), threading.RLock()
+        self._turns = Turns()
         self.shown = shown
         self.fingerprint = fingerprint
         self.notes = notes
@@ -97,7 +96,7 @@ class Space:
 
     def encoder(self, progress: Progress = silent) -> Encoder:
         """Return the encoder, loading it the first time."""
-        with self._turn():
+        with self._turns.taken():
             if self._encoder is None:
                 progress("load", 0, 1)
                 self._encoder = self._load()
@@ -123,18 +122,10 @@ class Space:
         return self._shelves.look(modality, lambda shelf: shelf.contains(wanted))
 
     @contextmanager
-    def _turn(self) -> Iterator[None]:
-        """Load or encode, one thread at a time; a forked child does not wait for a thread of its parent."""
-        if self._process != os.getpid():
-            self._process, self._lock = os.getpid(), threading.RLock()
-        with self._lock:
-            yield
-
-    @contextmanager
     def _encoding(self, modality: Modality) -> Iterator[Claims]:
         """Encode, in turn with the threads of this process and beside other processes."""
         place = self._catalogue.folder / VECTORS / self._row.digest / f"{modality}.claims"
-        with self._turn(), Claims(place) as claims:
+        with self._turns.taken(), Claims(place) as claims:
             yield claims
 
     def gather_images(self, ids: Ids) -> Vectors:
@@ -160,6 +151,12 @@ class Space:
     def cuts(self, vector_keys: Ids) -> dict[int, int]:
         """Return vector key -> tokens that did not fit, only where something was cut."""
         return overlay.cuts(self._catalogue, self._row.digest, vector_keys)
+
+    def ensure(self, items: Sequence[str | Image], prefix: str = "", *, progress: Progress = silent) -> list[Ensured]:
+        """Encode what is missing of a mixed list: images, then texts under ``prefix``; see the two methods below."""
+        images = [item for item in items if not isinstance(item, str)]
+        texts = [item for item in items if isinstance(item, str)]
+        return [self.ensure_images(images, progress=progress), self.ensure_texts(texts, prefix, progress=progress)]
 
     def ensure_texts(
         self, texts: Sequence[str], prefix: str = "", *, encode: bool = True, progress: Progress = silent

@@ -112,7 +112,7 @@ def test_unequal_coverage_is_refused(command, files, tmp_path, capsys):
     assert command(*given) == 1
     assert "2 of 110 images have no caption" in capsys.readouterr().err
     assert command(*given, "--missing", "skip") == 0
-    assert "missing:skip|common:108/110" in capsys.readouterr().out
+    assert "missing:skip|common:108/110@" in capsys.readouterr().out
 
 
 def test_checks_for_ci(command, files, tmp_path, capsys):

@@ -91,7 +91,7 @@ def test_different_coverage_with_skip_uses_the_common_images():
     kept = np.delete(np.arange(120), [3, 4])
     found = [one["metrics"]["clip_s"]["mean"] for one in done.to_dict()["systems"]]
     assert found == [pytest.approx(np.float32(scores[name])[kept].mean(), abs=1e-6) for name in ("s0", "s1")]
-    assert "|missing:skip|common:118/120|" in str(done.signature)
+    assert "|missing:skip|common:118/120@" in str(done.signature)
     assert "compared on the 118 of 120 images that every system covers (s1 lacks 2)" in str(done)
 
 

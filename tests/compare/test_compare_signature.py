@@ -59,7 +59,7 @@ def test_the_missing_rule_and_the_common_images_are_in_it():
     scores = {name: values.copy() for name, values in SCORES.items()}
     scores["s1"][0] = np.nan
     done = compare(measured(scores), settings=Settings(**BASE), missing="skip")
-    assert "missing:skip|common:149/150" in str(done.signature)
+    assert "missing:skip|common:149/150@" in str(done.signature)
 
 
 def test_the_fields_stand_in_their_order():

@@ -213,7 +213,7 @@ def test_gathering_does_not_wait_for_who_encodes(new_store: Store) -> None:
         space.gather_texts(there)
         done.append(space.ensure_texts(["a cat"]).encoded)
 
-    with space._turn():
+    with space._turns.taken():
         thread = threading.Thread(target=work, daemon=True)
         thread.start()
         thread.join(20)

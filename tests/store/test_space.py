@@ -260,3 +260,11 @@ def test_a_commit_costs_reading_the_new_segment_only(store: Store, monkeypatch: 
         assert space.shelf("text").contains(keys).all()
         assert set(read) == set(space.shelf("text").names) - before
         assert len(space.gather_texts(keys)) == 3
+
+
+def test_a_mixed_list_is_encoded_once(store: Store) -> None:
+    """``ensure`` takes images and texts together, and does nothing the second time."""
+    space = store.space("fake")
+    items = [Image(drawn.picture(1), "one"), "a text", Image(drawn.picture(2), "two"), "a text"]
+    assert [done.encoded for done in space.ensure(items, "A photo depicts ")] == [2, 1]
+    assert [done.encoded for done in space.ensure(items, "A photo depicts ")] == [0, 0]
