@@ -60,7 +60,8 @@ def add(
     with _opened(common, settings, notes, spool=spool) as opened, notes:
         items, ids = _set(opened, evalset_name, files, evalset, settings, read, hints, notes)
         space = None if model.no_encode else inputs.space_of(model, opened, settings)
-        inputs.lint_systems(read, items, reading, hints, notes)
+        english = inputs.reads_english(model, settings)
+        inputs.lint_systems(read, items, reading, hints, notes, english_only=english)
         did = save(opened, evalset_name, items, read, ids, replace=replace, missing=evalset.missing, hints=hints)
         for captions in read.values():
             notes.say(describe(captions, meet(captions, items, hints), items))

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from clipstore_cli.settings import Settings
 
 
+_MANY_LANGUAGES = ("xlm", "multilingual", "siglip2", "i18n", "worldwide", "nllb", "mt5", "hf-hub:", "local-dir:")
+
+
 def hints_of(reading: Reading, settings: Settings) -> Hints:
     """Return how files are to be read: flags, then what the project's files say."""
     return Hints(
@@ -118,7 +121,21 @@ def read_systems(paths: dict[str, str], hints: Hints, reading: Reading) -> dict[
     return {name: one.first() for name, one in read.items()} if reading.take else read
 
 
-def lint_systems(read: dict[str, Captions], evalset: EvalSet, reading: Reading, hints: Hints, notes: Notes) -> None:
+def reads_english(model: ModelOptions, settings: Settings) -> bool:
+    """Say whether the model in force was trained on English alone; by its name, and no for fake."""
+    name = (settings.value("model", model.model) or "").lower()
+    return not name.startswith("fake") and not any(word in name for word in _MANY_LANGUAGES)
+
+
+def lint_systems(
+    read: dict[str, Captions],
+    evalset: EvalSet,
+    reading: Reading,
+    hints: Hints,
+    notes: Notes,
+    *,
+    english_only: bool = False,
+) -> None:
     """Warn of captions that look wrong, against the references of their images.
 
     Raises
@@ -129,7 +146,7 @@ def lint_systems(read: dict[str, Captions], evalset: EvalSet, reading: Reading, 
     references = {item.key: item.references for item in evalset.items if item.references}
     found = 0
     for name, captions in read.items():
-        for warning in lint(captions, _by_caption_id(captions, references, evalset, hints)):
+        for warning in lint(captions, _by_caption_id(captions, references, evalset, hints), english_only=english_only):
             notes.warn(f"{name}: {_said(warning)}")
             found += 1
     if found and reading.strict:

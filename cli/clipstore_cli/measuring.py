@@ -197,7 +197,8 @@ def _measured(store: Store, asked: Asked, settings: Settings, notes: Notes, give
     for system in given.systems:
         if system.described:
             notes.say(system.described)
-    inputs.lint_systems(given.read, items, asked.reading, asked.hints, notes)
+    english = inputs.reads_english(asked.model, settings)
+    inputs.lint_systems(given.read, items, asked.reading, asked.hints, notes, english_only=english)
     names = wanted(items, asked.metrics)
     where = inputs.space_of(asked.model, store, settings) if needs_images(names) else store
     encode = not asked.model.no_encode

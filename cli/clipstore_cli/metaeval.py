@@ -100,6 +100,7 @@ def metaeval(
     """
     settings = Settings.read()
     notes = Notes(quiet=common.quiet)
+    _check_plot(choices)
     names, functions = _metrics(material.metric)
     with opening.open_store(common.store, settings, notes) as store, notes:
         where = _where(material, names, model, store, settings)
@@ -223,6 +224,18 @@ def _more(
 
 def _computed(done: MetaEvaluation) -> list[str]:
     return [one.name for one in done.metrics if one.signature]
+
+
+def _check_plot(choices: Choices) -> None:
+    """Refuse a drawing that would not be made, or not of the kind that its name says."""
+    if choices.plot is None:
+        return
+    if not (choices.gain or choices.curve):
+        msg = "--plot draws --gain or --curve: give one of them"
+        raise InputError(msg)
+    if choices.plot.suffix.lower() != ".svg":
+        msg = f"{choices.plot}: drawings are SVG: name it .svg"
+        raise InputError(msg)
 
 
 def _draw(choices: Choices, drawing: str) -> None:

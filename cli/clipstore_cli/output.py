@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from clipstore.errors import CannotWrite
 from clipstore.formats import save
-from clipstore.tables import text, tsv
+from clipstore.tables import one_line, text, tsv
 
 if TYPE_CHECKING:
     from clipstore.tables import Table
@@ -88,7 +88,7 @@ def _draw(table: Table) -> None:
     for column in table.columns:
         drawn.add_column(Text(column.header), justify=column.align, overflow="fold", no_wrap=column.align == "right")
     for row in table.rows:
-        drawn.add_row(*(Text(cell) for cell in row))
+        drawn.add_row(*(Text(one_line(cell)) for cell in row))
     console.print(drawn)
     for note in table.notes:
         console.print(Text(note), style="dim", soft_wrap=True)

@@ -67,7 +67,8 @@ def score(
         for system in chosen:
             if system.described:
                 notes.say(system.described)
-        inputs.lint_systems(read, items, reading, hints, notes)
+        english = inputs.reads_english(model, settings)
+        inputs.lint_systems(read, items, reading, hints, notes, english_only=english)
         space = inputs.space_of(model, opened, settings)
         scores = score_systems(
             space, chosen, items, inputs.recipe_of(recipe, space), encode=not model.no_encode, progress=notes.progress

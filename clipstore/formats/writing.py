@@ -9,6 +9,7 @@ import csv
 import io
 import json
 import os
+import re
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from clipstore.items import ItemKey, ScoreKind
+
+
+_NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 
 
 @final
@@ -111,7 +115,10 @@ def _umask() -> int:
 
 
 def _coco_results(rows: Sequence[Row]) -> bytes:
-    return _json([{"image_id": row.image, "caption": row.caption, **_extra(row)} for row in rows])
+    ids = [row.image for row in rows]
+    if all(isinstance(one, str) and _NUMBER.fullmatch(one) for one in ids):  # an image_id of COCO is a number
+        ids = [int(one) for one in ids]
+    return _json([{"image_id": id_, "caption": row.caption, **_extra(row)} for id_, row in zip(ids, rows, strict=True)])
 
 
 def _official(rows: Sequence[Row]) -> bytes:

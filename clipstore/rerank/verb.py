@@ -113,6 +113,9 @@ def rerank(
     switches = Switches(recipes.recipe(recipe), encode, progress)
     request = Request(space, report_space, tuple(cascade or ()), _method(by), k, mmr, switches)
     request.check()
+    if clip_weight is not None and (request.by != "mix" or request.stages):
+        msg = "--clip-weight weighs CLIP-S in --by mix only: leave it out, or choose by mix"
+        raise InputError(msg)
     hints = hints or Hints()
     read = read_all(nbest, hints)
     evalset = evalset.covering(read, hints, missing)

@@ -8,6 +8,7 @@ from clipstore.tables.latex import latex as latex
 from clipstore.tables.markdown import markdown as markdown
 from clipstore.tables.table import Column as Column
 from clipstore.tables.table import Table as Table
+from clipstore.tables.table import one_line as one_line
 from clipstore.tables.table import text as text
 from clipstore.tables.table import tsv as tsv
 

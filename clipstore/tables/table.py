@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from dataclasses import dataclass
 from itertools import groupby
@@ -60,12 +61,16 @@ class Table:
         return [(group, len(list(run))) for group, run in groupby(column.group for column in self.columns)]
 
 
-_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
+_CONTROLS = [*range(32), *range(127, 160)]  # also what would drive a terminal, such as escape
+_ESCAPES = str.maketrans(
+    {chr(code): f"\\x{code:02x}" for code in _CONTROLS} | {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
+)
+_ODD = re.compile(f"[{''.join(chr(code) for code in _CONTROLS)}]")
 
 
 def one_line(cell: str) -> str:
-    """Return a cell with tabs and line ends written as escapes, so that a row stays a line."""
-    return cell.translate(_ESCAPES) if any(mark in cell for mark in "\t\n\r") else cell
+    """Return a cell with control characters as escapes: a row stays a line, no caption drives a terminal."""
+    return cell.translate(_ESCAPES) if _ODD.search(cell) else cell
 
 
 def tsv(table: Table) -> str:

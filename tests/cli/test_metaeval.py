@@ -157,3 +157,12 @@ def test_wrong_words_are_named(run, words, said):
     code, _, err = run(*words)
     assert code == 2
     assert said in err
+
+
+@pytest.mark.parametrize("flags", [["--plot", "out.svg"], ["--curve", "--plot", "out.png"]])
+def test_a_drawing_that_would_not_be_made_is_refused(desk, capsys, flags):
+    """--plot without something to draw, or under a name of another kind: exit 2, no file."""
+    code = main.call(["metaeval", "ratings", "--data", "ratings.jsonl", "--metric", "length", *flags])
+    assert code == 2
+    assert "error: " in capsys.readouterr().err
+    assert not Path(flags[-1]).exists()
