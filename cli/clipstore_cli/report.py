@@ -136,11 +136,11 @@ def _write(made: Report, out: Path, cap: int) -> Written:
 
     if out.suffix.lower() in {".html", ".htm"} and not out.is_dir():
         return write_file(made, out, cap=cap)
-    if out.suffix.lower() in {".pdf", ".png", ".svg", ".json", ".md", ".zip"} and not out.is_dir():
-        msg = f"{out}: a report is one .html file or a folder; figures are drawn with --plots DIR --plot-format"
-        raise InputError(msg)
     if out.exists() and not out.is_dir():
         msg = f"{out} is a file: one file ends in .html, a folder is a new name or DIR/"
+        raise InputError(msg)
+    if out.suffix.lower() in {".pdf", ".png", ".svg", ".json", ".md", ".zip"} and not out.is_dir():
+        msg = f"{out}: a report is one .html file or a folder; figures are drawn with --plots DIR --plot-format"
         raise InputError(msg)
     return write_folder(made, out)
 

@@ -5,6 +5,7 @@ from urllib.parse import quote
 
 import drawn
 import pytest
+from selenium.webdriver.support.ui import WebDriverWait
 
 from clipstore.report import write_file, write_folder
 
@@ -174,7 +175,7 @@ def test_without_scripts(page):
     page.open("/images")
     page.one("#q").send_keys("picture words 17")
     page.one("#filter button").click()
-    assert "q=picture" in page.driver.current_url
+    WebDriverWait(page.driver, 20).until(lambda driver: "q=picture" in driver.current_url)
     page.open("/images")
     page.open(page.one("a[data-key=']']").get_attribute("href"))
     assert "page 2 of 3" in page.one(".count").text

@@ -121,8 +121,10 @@ def test_a_part_of_the_suite_passes_on_the_wheel(installed: Path, tmp_path: Path
     for name in PART:
         source, target = ROOT / "tests" / name, tests / Path(name).name
         (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
+    plain = tmp_path / "pytest.ini"
+    plain.write_text("[pytest]\n")
     out = ran(
-        installed, "-I", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tests, "-c", "/dev/null", tests,
+        installed, "-I", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tests, "-c", plain, tests,
         cwd=tmp_path,
     )  # fmt: skip
     assert " passed" in out

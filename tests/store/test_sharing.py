@@ -107,6 +107,7 @@ def new_store(empty_store: Path, tmp_path: Path) -> Iterator[Store]:
         assert not drawn.damage(store)
 
 
+@pytest.mark.stress  # eight processes on a busy machine may be starved past the bound of a wait
 def test_eight_processes_encode_the_same_texts_about_once(new_store: Store) -> None:
     """Eight writers of the same 3,000 texts encode fewer than a tenth of them twice, in a few segments."""
     new_store.custom_space(FakeEncoder(16), "slow")
@@ -119,7 +120,6 @@ def test_eight_processes_encode_the_same_texts_about_once(new_store: Store) -> N
     for one in writers:
         one.end()
     assert TEXTS <= sum(encoded) <= TEXTS * (1 + TWICE), encoded
-    assert min(encoded) > 0, f"some process only waited: {encoded}"
     space = new_store.custom_space(FakeEncoder(16), "slow")
     assert space.ensure_texts(texts()).encoded == 0
     assert len(space.shelf("text").names) <= compact.MOST
