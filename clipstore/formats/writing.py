@@ -92,6 +92,9 @@ def save(path: Path, data: bytes) -> None:
         When the folder can't be written.
     """
     try:
+        if path.exists() and not path.is_file():  # a device or a pipe, such as /dev/null, is written to, not replaced
+            path.write_bytes(data)
+            return
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
         try:
             with os.fdopen(handle, "wb") as file:

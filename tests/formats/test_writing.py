@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from pathlib import Path
 
 import pytest
 
 from clipstore.errors import CannotWrite, InputError
-from clipstore.formats import WRITERS, Row, read_captions, write
+from clipstore.formats import WRITERS, Row, read_captions, save, write
 
 ROWS = [
     Row("v/a.jpg", 'a "man", red\nline', "blip", 0, -0.5, "sum", {"clip_s": 0.75}),
@@ -65,3 +66,14 @@ def test_folders_that_are_not_there_and_unknown_formats_are_refused(tmp_path: Pa
         write(tmp_path / "no" / "out", ROWS, "csv")
     with pytest.raises(InputError, match="can't write 'xml': one of coco-results"):
         write(tmp_path / "out", ROWS, "xml")
+
+
+def test_a_pipe_or_device_is_written_to_not_replaced(tmp_path):
+    """-o /dev/null must leave the device in its place: what is no regular file is written into."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    save(pipe, b"words")
+    assert os.read(reader, 10) == b"words"
+    os.close(reader)
+    assert pipe.is_fifo()
