@@ -96,21 +96,36 @@ class Page:
         return self.driver.find_element("css selector", css)
 
     def texts(self, css):
-        """Return what elements say."""
-        return [one.text for one in self.all(css)]
+        """Return what elements say, all at one instant: a page that is just leaving can't mix with the next."""
+        return self.run("return [...document.querySelectorAll(arguments[0])].map(one => one.innerText.trim())", css)
+
+    def text(self, css):
+        """Return what the first element says, nothing where there is none yet."""
+        return next(iter(self.texts(css)), "")
 
     def press(self, *keys):
-        """Press keys wherever the focus is."""
-        self.driver.switch_to.active_element.send_keys(*keys)
+        """Press keys wherever the focus is, once the page stands: what is pressed before that is heard by nobody."""
+        from selenium.webdriver import ActionChains
+
+        self.until(lambda: self.run("return document.readyState") == "complete")
+        ActionChains(self.driver).send_keys(*keys).perform()
 
     def run(self, script, *given):
         """Run a script in the page."""
         return self.driver.execute_script(script, *given)
 
     def until(self, holds):
-        """Wait until something holds, five seconds at most."""
-        end = time.monotonic() + 5
-        while not holds():
+        """Wait until something holds, twenty seconds at most; a page that is just being replaced does not hold it."""
+        from selenium.common.exceptions import WebDriverException
+
+        end = time.monotonic() + 20
+        while True:
+            try:
+                if holds():
+                    return
+            except WebDriverException:
+                if time.monotonic() > end:
+                    raise
             assert time.monotonic() < end, "it never held"
             time.sleep(0.05)
 
