@@ -177,8 +177,11 @@ def _is_tail(key: str, path: str) -> bool:
     return key.endswith(f"/{path}") or path.endswith(f"/{key}")
 
 
-def by_number(ids: Sequence[ItemKey], names: Sequence[str | None], *, forced: bool) -> Resolved:
-    """Resolve ids that are numbers by the trailing number of each stem.
+def by_number(ids: Sequence[ItemKey], names: Sequence[str], *, forced: bool) -> Resolved:
+    """Resolve ids by the number that ends each stem.
+
+    Without ``forced`` all stems must follow one pattern, and an id that is a string with leading
+    zeros means only a number written the same: ``0001`` is not ``1``.
 
     Parameters
     ----------
@@ -187,22 +190,49 @@ def by_number(ids: Sequence[ItemKey], names: Sequence[str | None], *, forced: bo
     names
         The stem of each image.
     forced
-        The user asked for it: stems need not share one pattern.
+        The user asked for it.
     """
-    wanted = [as_number(key, forced=forced) for key in ids]
-    return resolve_numbers(wanted, names, forced=forced)
+    return resolve_numbers(ids, [as_number(key, forced=forced) for key in ids], names, forced=forced)
 
 
-def resolve_numbers(wanted: Sequence[str | None], names: Sequence[str | None], *, forced: bool) -> Resolved:
-    """Resolve numbers without leading zeros by the trailing number of each stem; see :func:`by_number`."""
-    split = [None if name is None else split_number(name) for name in names]
+def resolve_numbers(
+    ids: Sequence[ItemKey], wanted: Sequence[str | None], names: Sequence[str], *, forced: bool
+) -> Resolved:
+    """Resolve the numbers ``wanted`` for ids, without leading zeros, by those of stems; see :func:`by_number`."""
+    split = [split_number(name) for name in names]
     found = resolve("number in file name", "number", wanted, [None if part is None else part[1] for part in split])
-    indices = {target for target in found.targets if target is not None}
-    indices |= {index for several in found.ambiguous.values() for index in several}
-    if forced or one_pattern([part for index in sorted(indices) if (part := split[index])], names):
+    if forced or not (found.count or found.ambiguous):
         return found
-    refused = "file names do not share one pattern before the number" if indices else ""
-    return Resolved(found.title, found.flag, [None] * len(wanted), refused=refused)
+    odd = pattern_breaker(names, split)
+    if odd is not None:
+        return unresolved(f"file names do not share one pattern before the number ({odd})", len(ids))
+    padded = {
+        place for place, target in enumerate(found.targets)
+        if target is not None and _is_padded(ids[place]) and not _ends_in(names[target], str(ids[place]))
+    }  # fmt: skip
+    if not padded:
+        return found
+    first = min(padded)
+    target = found.targets[first]
+    beside = f"{ids[first]!r} beside {names[target]!r}" if target is not None else ""
+    why = f"{len(padded):,} differ from a file's number in leading zeros ({beside}); --id-key number pairs them"
+    return replace(
+        found, targets=[None if place in padded else one for place, one in enumerate(found.targets)], refused=why
+    )
+
+
+def unresolved(why: str, count: int) -> Resolved:
+    """Return numbers as a kind that serves no id, and why."""
+    return Resolved("number in file name", "number", [None] * count, refused=why)
+
+
+def _is_padded(key: ItemKey) -> bool:
+    return isinstance(key, str) and len(key) > 1 and key[0] == "0" and _DIGITS.fullmatch(key) is not None
+
+
+def _ends_in(name: str, digits: str) -> bool:
+    found = _NUMBER.search(name)
+    return found is not None and found.group(1) == digits
 
 
 def split_number(name: str) -> tuple[str, str, int] | None:
@@ -228,23 +258,23 @@ def as_number(key: ItemKey, *, forced: bool) -> str | None:
     return None if part is None else part[1]
 
 
-def one_pattern(parts: Sequence[tuple[str, str, int]], names: Sequence[str | None]) -> bool:
-    """Return whether numbered stems follow one pattern that no other stem of the folder breaks.
+def pattern_breaker(names: Sequence[str], parts: Sequence[tuple[str, str, int] | None]) -> str | None:
+    """Return in words the first stem that does not follow the pattern of the first one; None: all share it.
 
-    They share what comes before the number, and either the count of digits or the lack of
-    leading zeros. Among the rest, a stem that starts alike but does not go on with a number alone
-    breaks the pattern; where nothing comes before the number, one of equal length does: a number
-    among random hex names is an accident.
+    ``parts`` are the stems as :func:`split_number` takes them apart. They share what comes before
+    the number, and either the count of digits or the lack of leading zeros: a number that ends some
+    names by accident, as of random hex names, is no key.
     """
-    prefixes = {prefix for prefix, _, _ in parts}
-    if len(prefixes) != 1:
-        return False
-    widths = {width for _, _, width in parts}
-    if len(widths) > 1 and any(len(number) != width for _, number, width in parts):
-        return False
-    prefix = prefixes.pop()
-    alike = (name for name in names if name is not None and name.startswith(prefix) and (prefix or len(name) in widths))
-    return all(_DIGITS.fullmatch(name[len(prefix) :]) for name in alike)
+    prefixes = [None if part is None else part[0] for part in parts]
+    if len(set(prefixes)) > 1 or None in prefixes:
+        odd = next((row for row, prefix in enumerate(prefixes) if prefix is None or prefix != prefixes[0]), 0)
+        return f"{names[odd]!r} beside {names[0]!r}" if odd else f"{names[0]!r}"
+    widths = [0 if part is None else part[2] for part in parts]
+    zeros = [row for row, part in enumerate(parts) if part is not None and len(part[1]) != part[2]]
+    if len(set(widths)) > 1 and zeros:
+        other = next(row for row, width in enumerate(widths) if width != widths[zeros[0]])
+        return f"{names[zeros[0]]!r} beside {names[other]!r}"
+    return None
 
 
 def by_text(title: str, flag: str, ids: Sequence[ItemKey], keys: Sequence[str | None]) -> Resolved:

@@ -181,12 +181,29 @@ def _bare(name: str) -> str:
 
 def _by_numbers(ids: list[ItemKey], paths: list[str], *, forced: bool) -> Resolved:
     """Resolve by number where either side may be a name that ends in one; each side follows one pattern."""
-    names = list(map(_bare, map(str, ids)))
+    names, bases = list(map(_bare, map(str, ids))), list(map(_bare, paths))
     parts = [keytable.split_number(name) for name in names]
-    if not forced and not keytable.one_pattern([part for part in parts if part], names):
-        return Resolved("number in file name", "number", [None] * len(ids))
     wanted = [None if part is None else part[1] for part in parts]
-    return keytable.resolve_numbers(wanted, list(map(_bare, paths)), forced=forced)
+    if forced:
+        return keytable.resolve_numbers(ids, wanted, bases, forced=True)
+    numbered = [(name, part) for name, part in zip(names, parts, strict=True) if part]
+    odd = keytable.pattern_breaker([name for name, _ in numbered], [part for _, part in numbered])
+    odd = odd or _two_words(names, bases)
+    if odd is not None:
+        return keytable.unresolved(f"names do not share one pattern before the number ({odd})", len(ids))
+    return keytable.resolve_numbers(ids, wanted, bases, forced=False)
+
+
+def _two_words(names: list[str], bases: list[str]) -> str | None:
+    """Return in words that both sides have names that differ before the number: ``cat_1`` is not ``dog_1``."""
+    one, two = _first_word(names), _first_word(bases)
+    return None if one is None or two is None or one[0] == two[0] else f"{one[1]!r} beside {two[1]!r}"
+
+
+def _first_word(names: list[str]) -> tuple[str, str] | None:
+    """Return the word before the number of the first name that has both, and the name."""
+    parts = ((keytable.split_number(name), name) for name in names)
+    return next(((part[0], name) for part, name in parts if part is not None and part[0]), None)
 
 
 def _same(ids: list[ItemKey], keys: Sequence[ItemKey]) -> Resolved:

@@ -39,12 +39,12 @@ def nothing(kinds: Sequence[Resolved], ids: Sequence[ItemKey], keys: Sequence[It
     examples = ", ".join(map(repr, ids[:_EXAMPLES]))
     there = ", ".join(map(repr, keys[:_EXAMPLES])) or "nothing"
     tried = ", ".join(kind.title for kind in kinds)
-    refused = "".join(f" {kind.title}: {kind.refused}." for kind in kinds if kind.refused)
+    refused = "".join(f" Not by {kind.title}: {kind.refused}." for kind in kinds if kind.refused)
     word = "image" if what == "image" else "id of the eval set"
     return (
         f"{source}: none of {len(ids):,} ids has an {word}. Ids such as {examples} look like {shape(ids)}; "
         f"there is {there}: {shape(list(map(base_name, map(str, keys))))}. Tried: {tried}.{refused}"
-        f"{_near_words(ids, keys)} {_remedy(ids, what)}"
+        f"{_near_words(ids, keys)} {_remedy(ids, what, forced=bool(refused))}"
     )
 
 
@@ -54,8 +54,9 @@ def some(best: Resolved, ids: Sequence[ItemKey], keys: Sequence[ItemKey], source
     first = ", ".join(map(repr, left[:_FIRST]))
     verb = "has" if len(left) == 1 else "have"
     word = "image" if what == "image" else "place in the eval set"
+    refused = f" Of these {best.refused}." if best.refused else ""
     return (
-        f"{source}: {len(left):,} of {len(ids):,} ids {verb} no {word} (first: {first}); ids = {best.title}."
+        f"{source}: {len(left):,} of {len(ids):,} ids {verb} no {word} (first: {first}); ids = {best.title}.{refused}"
         f"{_near_words(left, keys)} Leave them out with --missing skip, or try another --id-key"
     )
 
@@ -63,9 +64,10 @@ def some(best: Resolved, ids: Sequence[ItemKey], keys: Sequence[ItemKey], source
 def chance(best: Resolved, ids: Sequence[ItemKey], source: str, what: str) -> str:
     """Say that too few numbers fit to believe that they are the right ids."""
     word = "images" if what == "image" else "ids of the eval set"
+    refused = f" Of the others {best.refused}." if best.refused else ""
     return (
         f"{source}: only {best.count:,} of {len(ids):,} ids are {word} by {best.title}, so few that these may be other "
-        f"numbers, such as rows. Check which file belongs to which, or say what the ids are with --id-key "
+        f"numbers, such as rows.{refused} Check which file belongs to which, or say what the ids are with --id-key "
         f"{best.flag if best.flag != 'id' else 'cocoid'}"
     )
 
@@ -104,7 +106,9 @@ def _near_words(ids: Sequence[ItemKey], keys: Sequence[ItemKey]) -> str:
     return f" Near: {', '.join(pairs)}." if pairs else ""
 
 
-def _remedy(ids: Sequence[ItemKey], what: str) -> str:
+def _remedy(ids: Sequence[ItemKey], what: str, *, forced: bool) -> str:
+    if forced:
+        return "If the ids are these numbers all the same, say --id-key number; else give --annotations FILE"
     if what != "image":
         return "Give captions and references of the same images, or say what the ids are with --id-key"
     if shape(ids) == "numbers":

@@ -158,10 +158,37 @@ def test_forced_kind_is_the_only_one_tried() -> None:
         match([1], ["1.jpg"], hints=Hints(id_key="stems"))
 
 
-def test_other_files_do_not_matter() -> None:
-    """A folder may hold any other image without changing what the ids mean."""
-    found = match([391895, 42], [*COCO, "readme_figure.png", "other_000001.png", "other_x.png"])
-    assert found.paths == [COCO[0], COCO[3]]
+def test_files_that_no_id_means_break_the_pattern_of_numbers_too() -> None:
+    """A number counts only where all stems of the folder share one pattern; who knows better says so."""
+    with pytest.raises(InputError, match=r"do not share one pattern.*'b-3' beside 'a_1'.*say --id-key number"):
+        match(["1", "2"], ["a_1.jpg", "a_2.jpg", "b-3.jpg"])
+    files = [*COCO, "readme_figure.png"]
+    with pytest.raises(InputError, match="'readme_figure' beside 'COCO_val2014_000000391895'"):
+        match([391895, 42], files)
+    assert match([391895, 42], files, hints=Hints(id_key="number")).paths == [COCO[0], COCO[3]]
+    assert match([COCO[0][:-4]], files).paths == [COCO[0]]
+
+
+@pytest.mark.parametrize("files", [["a_1.jpg", "a_2.jpg", "a_3.jpg"], ["a_001.jpg", "a_002.jpg", "a_003.jpg"]])
+def test_a_string_with_leading_zeros_is_only_the_number_written_so(files: list[str]) -> None:
+    """``01`` is not ``1`` and not ``001``; numbers without leading zeros are COCO's own case."""
+    with pytest.raises(Unpaired, match=r"1 of 3 ids has no image \(first: '01'\).*leading zeros.*--id-key number"):
+        match(["01", "2", "3"], files)
+    with pytest.raises(InputError, match=r"none of 2 ids has an image.*2 differ from a file's number in leading"):
+        match(["01", "02"], files)
+    assert match(["01", "2", "3"], files, missing="skip").unmatched == ["01"]
+    assert match(["01", "2", "3"], files, hints=Hints(id_key="number")).paths == files
+    assert match(["1", 2, 3], files).paths == files
+    assert match(["000000391895"], COCO).paths == [COCO[0]]
+
+
+def test_numbers_of_two_kinds_of_names_are_no_ids_of_each_other() -> None:
+    """Captions of ``cat_1`` are not of ``dog_1``, and ``01`` is no ``1``, unless the user says so."""
+    with pytest.raises(InputError, match=r"'cat_1' beside 'dog_1'"):
+        match_keys(["cat_1", "cat_2"], ["dog_1", "dog_2"])
+    with pytest.raises(InputError, match=r"leading zeros \('01' beside '1'\)"):
+        match_keys(["01", "02"], [1, 2])
+    assert match_keys(["cat_1"], ["dog_1"], hints=Hints(id_key="number")).keys == ["dog_1"]
 
 
 @pytest.mark.parametrize(
