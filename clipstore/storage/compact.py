@@ -107,21 +107,29 @@ def tidy(catalogue: Catalogue, digest: str, modality: Modality) -> None:
     Whatever stands in the way (another compactor, a busy or full store) leaves it for next time.
     """
     try:
-        with catalogue.read() as tx:
-            table = segments.all(tx, digest, modality)
-        small = [row for row in table if row.bytes < FULL]
-        for dtype, dim in sorted({(row.dtype, row.dim) for row in small}):
-            same = [row for row in small if (row.dtype, row.dim) == (dtype, dim)]
-            chosen = [same[index] for index in choose([row.rows for row in same])]
-            if chosen:
-                with file_lock(_lock(catalogue, digest, modality), patience=0.0):
-                    _merge(catalogue, table, chosen, _PATIENCE)
-                sweep_retired(catalogue)
-                return  # the table has changed: the rest after the next commit
+        for _ in range(_TRIES):  # who found us at it left us what came meanwhile
+            if not _tidied(catalogue, digest, modality):
+                return
     except (Busy, CannotWrite, files.Gone) as error:
         logger.debug("%s: not compacted now: %s", catalogue.url_shown, error)
     except Damaged as error:
         logger.warning("not compacted: %s", error)
+
+
+def _tidied(catalogue: Catalogue, digest: str, modality: Modality) -> bool:
+    """Merge once what has piled up; say whether anything had."""
+    with catalogue.read() as tx:
+        table = segments.all(tx, digest, modality)
+    small = [row for row in table if row.bytes < FULL]
+    for dtype, dim in sorted({(row.dtype, row.dim) for row in small}):
+        same = [row for row in small if (row.dtype, row.dim) == (dtype, dim)]
+        chosen = [same[index] for index in choose([row.rows for row in same])]
+        if chosen:
+            with file_lock(_lock(catalogue, digest, modality), patience=0.0):
+                _merge(catalogue, table, chosen, _PATIENCE)
+            sweep_retired(catalogue)
+            return True
+    return False
 
 
 def compact(catalogue: Catalogue) -> list[Compacted]:

@@ -80,10 +80,31 @@ def test_an_earlier_segment_keeps_its_word(catalogue, monkeypatch):
     commit(catalogue, IDS[:40], OTHERS[:40])
     commit(catalogue, IDS[30:33], VECTORS[30:33])
     before = _shelf(catalogue).gather(IDS[:40])
-    monkeypatch.setattr(compact, "choose", lambda _sizes: [0, 2])
+    monkeypatch.setattr(compact, "choose", lambda sizes: [0, 2] if len(sizes) == 3 else [])
     compact.tidy(catalogue, DIGEST, "text")
     assert [row.rows for row in _rows(catalogue)] == [2, 40]
     assert np.array_equal(_shelf(catalogue).gather(IDS[:40]), before)
+
+
+def test_what_comes_while_one_merges_is_merged_by_it(catalogue, monkeypatch):
+    """Writers that find a compactor at work leave; it looks again, so the last of them leaves nothing piled up."""
+    _fill(catalogue)
+    more = random_ids(8, seed=5)
+    merge = compact._merge
+
+    def slow_merge(*given):
+        if len(_rows(catalogue)) == 6:
+            for number in range(8):
+                commit(catalogue, more[number : number + 1], unit_vectors(1, seed=number))
+                compact.tidy(catalogue, DIGEST, "text")  # the other's lock is held
+        return merge(*given)
+
+    monkeypatch.setattr(compact, "_merge", slow_merge)
+    compact.tidy(catalogue, DIGEST, "text")
+    rows = _rows(catalogue)
+    assert compact.choose([row.rows for row in rows]) == []
+    assert len(rows) < 4
+    assert sum(row.rows for row in rows) == ROWS + 8
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
