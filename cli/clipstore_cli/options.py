@@ -55,7 +55,7 @@ class ModelOptions:
     trust_weights: Annotated[
         bool, typer.Option("--trust-weights", help="Load a TorchScript archive, which runs code in it.")
     ] = False
-    device: Annotated[str, typer.Option("--device", help="auto, cpu, cuda or cuda:N.")] = "auto"
+    device: Annotated[str, typer.Option("--device", help="auto, cpu, cuda, cuda:N or cuda:all.")] = "auto"
     precision: Annotated[
         Literal["fp32", "fp16", "bf16"],
         typer.Option("--precision", help="Of the encoder; each is a space of its own."),

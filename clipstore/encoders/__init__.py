@@ -5,8 +5,10 @@ Importing this package loads no model and no torch; :func:`load` does, by the mo
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from clipstore.encoders import devices
 from clipstore.errors import UnknownModel
 
 if TYPE_CHECKING:
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def load(name: ModelName, options: LoadOptions) -> Encoder:
-    """Load the encoder of a parsed model name.
+    """Load the encoder of a parsed model name; of several devices on the first.
 
     Raises
     ------
@@ -28,7 +30,7 @@ def load(name: ModelName, options: LoadOptions) -> Encoder:
         return _fake(name)
     from clipstore.encoders import open_clip  # imports torch: only when a model is needed
 
-    return open_clip.build(name, options)
+    return open_clip.build(name, replace(options, device=devices.named(options.device)[0]))
 
 
 def _fake(name: ModelName) -> Encoder:

@@ -211,7 +211,8 @@ class LoadOptions:
     Parameters
     ----------
     device
-        ``auto``, ``cpu``, ``cuda`` or ``cuda:n``.
+        ``auto``, ``cpu``, ``cuda``, ``cuda:n``, or ``cuda:all``: a store's space then has one more process encode
+        on each further device.
     precision
         ``fp32``, ``fp16`` or ``bf16``.
     preprocess

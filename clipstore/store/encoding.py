@@ -72,9 +72,12 @@ def texts(
                 known = dict(zip(keys.text_ids(raw), raw, strict=True))
                 writer.add_texts(np.array(took, np.int64), batch.vectors, known, cuts)
                 done += len(took)
-                progress("texts", done, len(missing))
+                progress("texts", done + shares.elsewhere, len(missing))
 
-    Shares(np.fromiter(missing, np.int64, len(missing)), recheck, claims, _TEXTS).encode(writer, run)
+    shares = Shares(np.fromiter(missing, np.int64, len(missing)), recheck, claims, _TEXTS)
+    shares.encode(writer, run)
+    if shares.elsewhere:
+        progress("texts", len(missing), len(missing))
     return done
 
 
@@ -111,9 +114,12 @@ def images(
             ]
             writer.add_images(np.array(batch.keys, np.int64), batch.vectors, rows)
             done.update((row.id, row.flags) for row in rows)
-            progress("images", len(done) + len(failed), len(missing))
+            progress("images", len(done) + len(failed) + shares.elsewhere, len(missing))
 
-    Shares(np.fromiter(missing, np.int64, len(missing)), recheck, claims, _IMAGES).encode(writer, run)
+    shares = Shares(np.fromiter(missing, np.int64, len(missing)), recheck, claims, _IMAGES)
+    shares.encode(writer, run)
+    if shares.elsewhere:
+        progress("images", len(missing), len(missing))
     return done, failed
 
 

@@ -55,12 +55,18 @@ class Shares:
         Of this process, entered.
     sizes
         Of a block.
+
+    Attributes
+    ----------
+    elsewhere
+        How many ids other processes were found to have encoded meanwhile.
     """
 
     def __init__(self, missing: Ids, recheck: Recheck, claims: Claims, sizes: Sizes) -> None:
         self._recheck, self._claims, self._sizes = recheck, claims, sizes
         self._size = sizes.first
         self._patience = _Patience()
+        self.elsewhere = 0
         self._keep(missing)
 
     def encode(self, writer: Writer, run: Callable[[Iterator[Ids]], None]) -> None:
@@ -73,20 +79,19 @@ class Shares:
         run
             Takes blocks of ids and encodes each.
         """
-        try:
-            while self._left:
-                alone = self._claims.is_alone()
-                part = self._take(None if alone else self._part())
-                if len(part):
-                    begun = _Begun()
+        while self._left:
+            alone = self._claims.is_alone()
+            part = self._take(None if alone else self._part())
+            if len(part):
+                begun = _Begun()
+                try:
                     run(self._blocks(part, begun, alone=alone))
+                finally:  # also what was encoded before an interruption
                     writer.flush()
-                    self._give_back(part[begun.ids :])
-                self._claims.release()
-                if not len(part):
-                    self._wait()
-        finally:
-            writer.flush()
+                self._give_back(part[begun.ids :])
+            self._claims.release()
+            if not len(part):
+                self._wait()
 
     def _part(self) -> int:
         return max(_LEAST, min(self._rows() // _SHARE, _BLOCKS * self._size))
@@ -126,6 +131,7 @@ class Shares:
             block = part[begun.ids :][: self._size]
             begun.ids += len(block)
             todo = self._recheck(block)
+            self.elsewhere += len(block) - len(todo)
             if len(todo):
                 yield todo
                 rate = len(todo) / max(time.monotonic() - start, 1e-6)
@@ -137,6 +143,7 @@ class Shares:
         self._patience.spend(before)
         time.sleep(_PAUSE)
         self._keep(self._recheck(np.concatenate([ids for _, ids in self._left])))
+        self.elsewhere += before - self._rows()
         if self._rows() < before:
             self._patience = _Patience()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, final
 
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from clipstore.storage.catalogue.spaces import SpaceRow
     from clipstore.storage.lookup import Shelf
     from clipstore.storage.overlay import Stack
+    from clipstore.store.fleet import Fleet
     from clipstore.store.shelves import Modality
 
 
@@ -61,6 +62,8 @@ class Space:
         Gives the encoder; called at most once.
     notes
         What the user should be told of it, such as that its weights were not looked at.
+    fleet
+        The further devices, where it is to encode on several.
     """
 
     def __init__(
@@ -71,10 +74,12 @@ class Space:
         fingerprint: Fingerprint,
         load: Callable[[], Encoder],
         notes: tuple[str, ...] = (),
+        fleet: Fleet | None = None,
     ) -> None:
         self._catalogue = catalogue
         self._row = row
         self._load = load
+        self._fleet = fleet
         self._encoder: Encoder | None = None
         self._cleaning = fingerprint.cleaning
         canonical.cleaner(self._cleaning)  # an unknown one is told now
@@ -190,11 +195,13 @@ class Space:
             self._refuse(int(lacking.sum()), "texts")
         rows = first[lacking].tolist()
         missing = {key: (strings[row], texts[row]) for key, row in zip(distinct[lacking].tolist(), rows, strict=True)}
-        with self._encoding("text") as claims:
+        raw = [text for _, text in missing.values()]
+        beside = self._fleet.texts(raw, prefix) if self._fleet else nullcontext(enter_result=False)
+        with self._encoding("text") as claims, beside as joined:
             encoder = self.encoder(progress)
             writer = Writer(self._catalogue, self._row, "text", encoder.environment, prefix)
             done = encoding.texts(encoder, writer, missing, partial(self._missing, "text"), claims, progress)
-        return Ensured(len(distinct), done, time.monotonic() - start, keys=ids)
+        return Ensured(len(distinct), len(missing) if joined else done, time.monotonic() - start, keys=ids)
 
     def ensure_images(
         self,
@@ -229,10 +236,11 @@ class Space:
         missing = self._missing("image", np.array(sorted(source), np.int64)).tolist()
         if missing and not encode:
             self._refuse(len(missing), "images")
-        done, bad = dict[int, tuple[str, ...]](), dict[int, str]()
+        done, bad, joined = dict[int, tuple[str, ...]](), dict[int, str](), False
         if missing:
             wanted, recheck = {id_: source[id_] for id_ in missing}, partial(self._missing, "image")
-            with self._encoding("image") as claims:
+            beside = self._fleet.images([*wanted.values()]) if self._fleet else nullcontext(enter_result=False)
+            with self._encoding("image") as claims, beside as joined:
                 encoder = self.encoder(progress)
                 writer = Writer(self._catalogue, self._row, "image", encoder.environment)
                 done, bad = encoding.images(encoder, writer, wanted, recheck, claims, progress)
@@ -241,7 +249,7 @@ class Space:
         record(self._catalogue, images, failures)
         return Ensured(
             len(source) + len(identified.failures),
-            len(done),
+            len(missing) - len(bad) if joined else len(done),
             time.monotonic() - start if done else 0.0,
             failures,
             len(bad) + len(identified.failures),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Self, final
 
 from clipstore import encoders
-from clipstore.encoders import names
+from clipstore.encoders import devices, names
 from clipstore.encoders.protocol import MAX_PIXELS, Fingerprint, LoadOptions
 from clipstore.errors import Busy, CannotWrite, NotStored
 from clipstore.storage import spool
@@ -15,6 +15,7 @@ from clipstore.storage.catalogue import Catalogue, contents, files, segments, se
 from clipstore.storage.catalogue.engine import WRITE_PATIENCE
 from clipstore.storage.catalogue.spaces import AliasRow
 from clipstore.store import naming
+from clipstore.store.fleet import Fleet
 from clipstore.store.holdings import Counts, Model
 from clipstore.store.identify import identify
 from clipstore.store.progress import silent
@@ -179,10 +180,11 @@ class Store:
             raise naming.mismatch(name, Fingerprint(found[1].fields), encoder.fingerprint)
         alias = AliasRow(key, encoder.fingerprint.digest, *now)
         if found is None:
-            return self._made(self._registered(encoder, name.shown, alias), name.shown, encoder)
+            row = self._registered(encoder, name.shown, alias)
+            return self._made(row, name.shown, encoder, self._fleet(name, options))
         with contextlib.suppress(Busy, CannotWrite):  # the files were looked at in vain; next time again
             self._registered(encoder, name.shown, alias, patience=0)
-        return self._made(found[1], name.shown, encoder)
+        return self._made(found[1], name.shown, encoder, self._fleet(name, options))
 
     def _known(self, row: SpaceRow, name: ModelName, options: LoadOptions) -> Space:
         fingerprint = Fingerprint(row.fields)
@@ -193,10 +195,14 @@ class Store:
                 raise naming.mismatch(name, fingerprint, encoder.fingerprint)
             return encoder
 
-        return Space(self._catalogue, row, name.shown, fingerprint, load, naming.notes(name, row))
+        notes = naming.notes(name, row)
+        return Space(self._catalogue, row, name.shown, fingerprint, load, notes, self._fleet(name, options))
 
-    def _made(self, row: SpaceRow, shown: str, encoder: Encoder) -> Space:
-        return Space(self._catalogue, row, shown, encoder.fingerprint, lambda: encoder)
+    def _made(self, row: SpaceRow, shown: str, encoder: Encoder, fleet: Fleet | None = None) -> Space:
+        return Space(self._catalogue, row, shown, encoder.fingerprint, lambda: encoder, fleet=fleet)
+
+    def _fleet(self, name: ModelName, options: LoadOptions) -> Fleet | None:
+        return Fleet(self.folder, name, options) if options.device == devices.ALL else None
 
     def _registered(
         self, encoder: Encoder, shown: str, alias: AliasRow | None = None, patience: float = WRITE_PATIENCE
