@@ -59,6 +59,8 @@ def add(
         files = files.covering(read.values(), hints, evalset.missing)
     with _opened(common, settings, notes, spool=spool) as opened, notes:
         items, ids = _set(opened, evalset_name, files, evalset, settings, read, hints, notes)
+        if ids is None and not read:
+            inputs.refuse_reading(reading, evalset_name)
         space = None if model.no_encode else inputs.space_of(model, opened, settings)
         english = inputs.reads_english(model, settings)
         inputs.lint_systems(read, items, reading, hints, notes, english_only=english)

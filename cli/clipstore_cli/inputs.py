@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING, Literal
 
 from clipstore import EvalSet
@@ -11,8 +12,9 @@ from clipstore.formats import Captions, Hints, lint, read_captions
 from clipstore.metrics import recipes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from clipstore.evalset import System
     from clipstore.formats import LintWarning
     from clipstore.metrics.recipes import Recipe
     from clipstore.store import Failure, Space, Store
@@ -89,6 +91,25 @@ def refuse_files(chosen: SetOptions, name: str) -> None:
         raise InputError(msg)
 
 
+def refuse_reading(reading: Reading, name: str) -> None:
+    """Refuse options that say how files are read where none is.
+
+    Raises
+    ------
+    InputError
+        When one is given; ``--take`` and ``--strict`` go with saved systems too.
+    """
+    plain = type(reading)()
+    given = [
+        f"--{one.name.replace('_', '-')}"
+        for one in fields(reading)
+        if one.name not in {"take", "strict"} and getattr(reading, one.name) != getattr(plain, one.name)
+    ]
+    if given:
+        msg = f"{given[0]} says how a file is read, and with -t {name} none is: give a file, or leave {given[0]} out"
+        raise InputError(msg)
+
+
 def read_set(chosen: SetOptions, settings: Settings, hints: Hints) -> EvalSet:
     """Read the eval set of a command.
 
@@ -135,8 +156,11 @@ def lint_systems(
     notes: Notes,
     *,
     english_only: bool = False,
+    saved: Iterable[System] = (),
 ) -> None:
     """Warn of captions that look wrong, against the references of their images.
+
+    Saved systems were looked at when they were added: with ``--strict`` they are looked at again.
 
     Raises
     ------
@@ -147,11 +171,22 @@ def lint_systems(
     found = 0
     for name, captions in read.items():
         for warning in lint(captions, _by_caption_id(captions, references, evalset, hints), english_only=english_only):
-            notes.warn(f"{name}: {_said(warning)}")
+            notes.warn(_said(warning) if name == captions.source else f"{name}: {_said(warning)}")
+            found += 1
+    for captions in _as_captions(saved, evalset) if reading.strict else ():
+        for warning in lint(captions, references, english_only=english_only):
+            notes.warn(_said(warning))
             found += 1
     if found and reading.strict:
-        msg = f"{found:,} warnings about the captions, and --strict was given: mend the captions, or leave --strict out"
+        count = "1 warning" if found == 1 else f"{found:,} warnings"
+        msg = f"{count} about the captions, and --strict was given: mend the captions, or leave --strict out"
         raise InputError(msg)
+
+
+def _as_captions(saved: Iterable[System], evalset: EvalSet) -> Iterator[Captions]:
+    for system in saved:
+        rows = [(key, text) for key, text in zip(evalset.keys, system.texts, strict=True) if text is not None]
+        yield Captions(system.name, "saved system", [key for key, _ in rows], [text for _, text in rows])
 
 
 def _said(warning: LintWarning) -> str:

@@ -155,6 +155,8 @@ def _of_sets(store: Store, asked: Asked, names: list[str]) -> list[Given]:
     everything = list(dict.fromkeys(name for there in known.values() for name in there))
     files = [one for one in names if one not in everything and ("=" in one or opening.exists(one))]
     patterns = [one for one in names if one not in files]
+    if not files and asked.tags is None:
+        inputs.refuse_reading(asked.reading, asked.sets[0])
     if files and len(asked.sets) > 1:
         msg = f"{files[0]}: files go with one set; with several, add them under names first (clipstore add -t SET)"
         raise InputError(msg)
@@ -175,7 +177,8 @@ def _of_set(
     items = EvalSet.load(store, set_name)
     fits = [name for name in known if _fits(name, patterns)] if patterns or not files else []
     fits = fits[-asked.last :] if asked.last else fits
-    systems = load_systems(store, items, fits, missing=missing, empty=asked.empty) if fits else []
+    first = asked.reading.take is not None
+    systems = load_systems(store, items, fits, missing=missing, empty=asked.empty, first=first) if fits else []
     paths = opening.parse_systems(files)
     both = sorted({system.name for system in systems} & set(paths))
     if both:
@@ -198,7 +201,8 @@ def _measured(store: Store, asked: Asked, settings: Settings, notes: Notes, give
         if system.described:
             notes.say(system.described)
     english = inputs.reads_english(asked.model, settings)
-    inputs.lint_systems(given.read, items, asked.reading, asked.hints, notes, english_only=english)
+    saved = [system for system in given.systems if system.name not in given.read]
+    inputs.lint_systems(given.read, items, asked.reading, asked.hints, notes, english_only=english, saved=saved)
     names = wanted(items, asked.metrics)
     where = inputs.space_of(asked.model, store, settings) if needs_images(names) else store
     encode = not asked.model.no_encode

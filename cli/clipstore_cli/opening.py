@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from clipstore.store import Ensured
     from clipstore_cli.notes import Notes
     from clipstore_cli.settings import Settings
+
+
+_WILD = re.compile(r"[*?\[]")
 
 
 def store_path(flag: Path | None, settings: Settings) -> Path:
@@ -114,8 +118,22 @@ def _stem(part: str) -> str:
     return part
 
 
+def _parts(path: str) -> list[str]:
+    """Return what a system's name may be made of: a path's parts, of a glob what stands there in letters."""
+    if path == "-":
+        return ["stdin"]
+    given = Path(path)
+    if not given.name.strip("."):
+        given = given.resolve()
+    parts = [*given.parts[:-1], _stem(given.name)]
+    if not _WILD.search(path) or exists(path):
+        return parts
+    plain = [_WILD.split(part)[0].rstrip("-_.# ") for part in parts]
+    return [part for part in plain if part.strip("/")] or [Path.cwd().name]
+
+
 def _tails(paths: list[str]) -> dict[str, str]:
-    parts = {path: [*Path(path).parts[:-1], _stem(Path(path).name)] for path in paths}
+    parts = {path: _parts(path) for path in paths}
     out = {}
     for path, own in parts.items():
         for length in range(1, len(own) + 1):

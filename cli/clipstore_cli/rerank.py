@@ -115,6 +115,9 @@ def rerank(
     settings = Settings.read()
     hints = inputs.hints_of(reading, settings)
     notes = Notes(quiet=common.quiet)
+    if reading.take is not None:
+        msg = "--take first leaves nothing to choose from: it is for score and compare; leave it out"
+        raise InputError(msg)
     if save is not None and evalset_name is None:
         msg = f"--save-as {save} keeps the picks as a system of a saved eval set: name it with -t SET"
         raise InputError(msg)
@@ -129,8 +132,13 @@ def rerank(
     with opening.open_store(common.store, settings, notes, create=evalset_name is None) as opened, notes:
         if evalset_name is not None:
             items = EvalSet.load(opened, evalset_name)
+            if not any(map(_is_file, nbest)) and tuning.tune_on is None:
+                inputs.refuse_reading(reading, evalset_name)
             given = tuple(_read(opened, evalset_name, one, hints) for one in nbest)
         inputs.say_set(items, notes)
+        english = inputs.reads_english(model, settings)
+        read = {one.source: one for one, name in zip(given, nbest, strict=True) if _is_file(name)}
+        inputs.lint_systems(read, items, reading, hints, notes, english_only=english)
         space = _space(choosing, model, opened, settings)
         report = None if tuning.report_model is None else opened.space(tuning.report_model, device=model.device)
         found = choose(
@@ -169,9 +177,13 @@ def _format(given: PickFormat | None, out: Path | None) -> PickFormat:
 
 def _read(store: Store, set_name: str, one: str, hints: Hints) -> Captions:
     """Return a file's captions, or those of a saved system where no file has that name."""
-    if one == "-" or Path(one).exists() or any(mark in one for mark in "*?["):
+    if _is_file(one):
         return read_captions(one, hints)
     return saved_nbest(store, set_name, one)
+
+
+def _is_file(one: str) -> bool:
+    return one == "-" or opening.exists(one) or any(mark in one for mark in "*?[")
 
 
 def _set(chosen: options.SetOptions, settings: Settings, hints: Hints, choosing: Choosing) -> EvalSet:

@@ -68,7 +68,8 @@ def score(
             if system.described:
                 notes.say(system.described)
         english = inputs.reads_english(model, settings)
-        inputs.lint_systems(read, items, reading, hints, notes, english_only=english)
+        saved = [system for system in chosen if system.name not in read]
+        inputs.lint_systems(read, items, reading, hints, notes, english_only=english, saved=saved)
         space = inputs.space_of(model, opened, settings)
         scores = score_systems(
             space, chosen, items, inputs.recipe_of(recipe, space), encode=not model.no_encode, progress=notes.progress
@@ -89,7 +90,12 @@ def _saved(
     saved = {row.name for row in systems_in(store, evalset.name or "")}
     files = [one for one in given if one not in saved and ("=" in one or opening.exists(one))]
     names = [one for one in given if one not in files]
-    chosen = load_systems(store, evalset, names, missing=missing, empty=empty) if names or not files else []
+    if not files:
+        inputs.refuse_reading(reading, evalset.name or "")
+    first = reading.take is not None
+    chosen: list[System] = []
+    if names or not files:
+        chosen = load_systems(store, evalset, names, missing=missing, empty=empty, first=first)
     paths = opening.parse_systems(files)
     both = {system.name for system in chosen} & set(paths)
     if both:

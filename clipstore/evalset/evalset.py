@@ -181,7 +181,7 @@ class EvalSet:
         how = {}
         warnings = list(self.warnings)
         for captions in systems:
-            ids = captions.distinct_ids()
+            ids = captions.named_ids()
             placed = self.place(ids, captions.source, captions.file_names, hints, missing)
             how[captions.source] = placed.kind
             warnings += [line for line in placed.warnings if line not in warnings]

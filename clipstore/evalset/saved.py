@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import fnmatch
 from dataclasses import dataclass
+from shlex import quote
 from typing import TYPE_CHECKING, Literal, final
 
 from clipstore.errors import InputError, NotStored
-from clipstore.evalset.systems import System, captions_digest, check_empty, check_missing, meet
+from clipstore.evalset.systems import System, captions_digest, check_empty, check_missing, meet, one_each
 from clipstore.items import Candidate
 from clipstore.storage.catalogue import sets
 from clipstore.storage.catalogue.sets import CandidateRow
@@ -211,8 +212,20 @@ def load_systems(
     *,
     missing: MissingRule = "error",
     empty: EmptyRule = "error",
+    first: bool = False,
 ) -> list[System]:
     """Read saved systems: all, or those whose names fit a pattern such as ``step-*``.
+
+    Parameters
+    ----------
+    store, evalset
+        A set that was loaded from the store.
+    patterns
+        Names and globs.
+    missing, empty
+        As in :func:`clipstore.evaluate.score`.
+    first
+        Of a system with several captions an image take the one of the lowest rank (``--take first``).
 
     Raises
     ------
@@ -221,10 +234,14 @@ def load_systems(
     Unpaired
         When a system leaves images without caption and ``missing`` is ``error``.
     InputError
-        When a system has several captions for an image, or empty ones and ``empty`` is ``error``.
+        When a system has several captions for an image and ``first`` is False, or empty ones and
+        ``empty`` is ``error``.
     """
     found = {name: candidates_of(store, evalset, name) for name in saved_names(store, evalset, patterns)}
     digests = {row.name: row.digest for row in systems_in(store, evalset.name or "")}
+    many = [name for name, rows in found.items() if len({one.key for one in rows}) < len(rows)]
+    if many and not first:
+        raise InputError(_nbest(many[0], evalset.name or "", [name for name in digests if name not in many]))
     systems = [_loaded(name, rows, evalset, digests[name]) for name, rows in found.items()]
     for system in systems:
         covered = {row for row, text in enumerate(system.texts) if text is not None}
@@ -233,16 +250,25 @@ def load_systems(
     return systems
 
 
+def _nbest(name: str, set_name: str, others: Sequence[str]) -> str:
+    also = f", or name other systems (there is: {', '.join(others)})" if others else ""
+    return (
+        f"system {name!r} of {set_name!r} has several captions an image: an n-best list. Score the first of each image "
+        f"(--take first), choose with clipstore rerank {quote(name)} -t {quote(set_name)} --save-as NAME{also}"
+    )
+
+
 def _loaded(name: str, rows: Sequence[CandidateRow], evalset: EvalSet, digest: str) -> System:
+    """Return a system; of several captions an image the first, under a digest of its own."""
     place = {key: row for row, key in enumerate(evalset.keys)}
     texts: list[str | None] = [None] * len(evalset.items)
-    for one in rows:
-        row = place[one.key]
-        if texts[row] is not None:
-            msg = f"system {name!r} has several captions an image: an n-best list. Choose with clipstore rerank"
-            raise InputError(msg)
-        texts[row] = one.text
-    return System(name, tuple(texts), digest)
+    for one in sorted(rows, key=lambda one: one.rank, reverse=True):
+        texts[place[one.key]] = one.text
+    count = len({one.key for one in rows})
+    if count == len(rows):
+        return System(name, tuple(texts), digest)
+    warnings = (f"the first of several captions was taken for {count:,} images",)
+    return one_each(name, evalset.keys, texts, warnings=warnings)
 
 
 def systems_in(store: Store, set_name: str) -> list[SystemRow]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, replace
+from shlex import quote
 from typing import TYPE_CHECKING, Literal, final
 
 from clipstore import formats
@@ -96,8 +97,8 @@ def _system(
 ) -> System:
     if captions.is_nbest:
         msg = (
-            f"{captions.source}: {len(captions.ids):,} captions for {len(set(captions.ids)):,} images: an n-best "
-            "file. Score the first of each image (--take first), or choose with clipstore rerank"
+            f"{captions.source}: {len(captions.ids):,} captions for {len(set(captions.ids)):,} images: an n-best file. "
+            f"Score the first of each image (--take first), or choose with clipstore rerank {quote(captions.source)}"
         )
         raise InputError(msg)
     met = meet(captions, evalset, hints)
@@ -183,9 +184,11 @@ def check_missing(
     without = [key for row, key in enumerate(evalset.keys) if row not in covered]
     parts = []
     if strangers:
-        parts.append(f"{len(strangers):,} captions have no image in the eval set (first: {listed(strangers)})")
+        have = "captions have" if len(strangers) > 1 else "caption has"
+        parts.append(f"{len(strangers):,} {have} no image in the eval set (first: {listed(strangers)})")
     if without:
-        parts.append(f"{len(without):,} of {len(evalset.items):,} images have no caption (first: {listed(without)})")
+        have = "have" if len(without) > 1 else "has"
+        parts.append(f"{len(without):,} of {len(evalset.items):,} images {have} no caption (first: {listed(without)})")
     if parts and missing != "skip":
         msg = f"{source}: {'; '.join(parts)}. Complete it, or score what both have with --missing skip"
         raise Unpaired(msg)

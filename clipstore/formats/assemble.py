@@ -34,7 +34,7 @@ def captions(table: Table, source: str, title: str, *, num_candidates: int | Non
     """
     check(table, source)
     if not table.texts:
-        msg = f"{source}: {title}, but it holds no captions"
+        msg = f"{source}: {title}, but it holds no captions{''.join(f' ({note})' for note in table.notes)}"
         raise BadFormat(msg)
     table = _merge_repeats(table)
     ranks = _ranks(table)
@@ -52,7 +52,13 @@ def captions(table: Table, source: str, title: str, *, num_candidates: int | Non
         where=table.where,
         id_kind=table.id_kind,
         file_names=table.file_names,
+        without=_without(table),
     )
+
+
+def _without(table: Table) -> tuple[ItemKey, ...]:
+    known = set(table.ids)
+    return tuple(key for key in table.images or () if key not in known)
 
 
 def references(table: Table, source: str, title: str) -> References:
@@ -95,6 +101,9 @@ def check(table: Table, source: str) -> None:
     if not set(map(type, table.ids)) <= _ID_TYPES:
         row = next(row for row, key in enumerate(table.ids) if type(key) not in _ID_TYPES)
         _refuse(source, table.where(row), f"the image id is {kind_of(table.ids[row])}, not a string or a whole number")
+    odd = next((key for key in table.images or () if type(key) not in _ID_TYPES), None)
+    if odd is not None or None in (table.images or ()):
+        _refuse(source, "an image without captions", f"its id is {kind_of(odd)}, not a string or a whole number")
     if not set(map(type, table.texts)) <= {str}:
         row = next(row for row, text in enumerate(table.texts) if type(text) is not str)
         at = f"{table.where(row)} (image {table.ids[row]!r})"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from clipstore.errors import BadFormat
 from clipstore.formats.columns import field_of
 from clipstore.formats.format import Format
+from clipstore.formats.source import kind_of
 from clipstore.formats.values import Hints, Table
 
 if TYPE_CHECKING:
@@ -39,15 +40,17 @@ def read(content: Content, hints: Hints) -> Table:  # noqa: ARG001
     texts: list[str] = []
     scores: list[float | None] = []
     rows: list[int] = []
-    failed = 0
     for row, (key, line) in enumerate(zip(keys, content.rows, strict=True)):
+        if type(key) not in {str, int}:
+            msg = f"{content.name}: {content.where(row)}: 'custom_id' is {kind_of(key)}, not a string or a whole number"
+            raise BadFormat(msg)
         choices = _choices(line)
-        failed += not choices
         for choice in choices:
             rows.append(row)
             ids.append(key)
             texts.append(_text(choice, content, row))
             scores.append(_logprob(choice))
+    failed = len(set(keys).difference(ids))
     note = f"{failed:,} failed {'line is a missing caption' if failed == 1 else 'lines are missing captions'}"
     scored = any(score is not None for score in scores)
     return Table(
@@ -57,6 +60,7 @@ def read(content: Content, hints: Hints) -> Table:  # noqa: ARG001
         score_kind="sum" if scored else None,
         where=content.where.pick(rows),
         notes=(note,) if failed else (),
+        images=list(dict.fromkeys(keys)),
     )
 
 

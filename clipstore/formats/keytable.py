@@ -11,6 +11,8 @@ import unicodedata
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, final
 
+from clipstore.formats.images import has_image_extension
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -148,7 +150,8 @@ def _without_shared(resolved: Resolved) -> Resolved:
 def by_path(ids: Sequence[ItemKey], paths: Sequence[str]) -> Resolved:
     """Resolve ids that are paths: equal, or one the tail of the other at a slash.
 
-    So ``val2014/a.jpg`` meets ``a.jpg`` in the folder ``val2014``, and the other way round.
+    So ``val2014/a.jpg`` meets ``a.jpg`` in the folder ``val2014``, and the other way round. Where
+    one side alone ends like an image file, what is left without that end counts too: ``val2014/a``.
     """
     wanted = [tidy(key) if type(key) is str else None for key in ids]
     found = resolve("relative path", "path", wanted, paths)
@@ -156,16 +159,17 @@ def by_path(ids: Sequence[ItemKey], paths: Sequence[str]) -> Resolved:
         return found
     buckets: dict[str, list[int]] = {}
     for index, path in enumerate(paths):
-        buckets.setdefault(fold(base_name(path)), []).append(index)
+        for name in dict.fromkeys((fold(base_name(path)), fold(base_name(bare(path))))):
+            buckets.setdefault(name, []).append(index)
     folded = set(found.folded)
     for place, key in enumerate(wanted):
         if key is None or "/" not in key or found.targets[place] is not None or place in found.ambiguous:
             continue
-        near = buckets.get(fold(base_name(key)), [])
-        fits = [index for index in near if _is_tail(key, paths[index])]
+        fits, is_folded = _tails(key, [(index, paths[index]) for index in buckets.get(fold(base_name(key)), ())])
         if not fits:
-            fits = [index for index in near if _is_tail(fold(key), fold(paths[index]))]
-            folded |= {place} if len(fits) == 1 else set()
+            near = [(index, paths[index]) for index in buckets.get(fold(base_name(bare(key))), ())]
+            fits, is_folded = _bare_tails(key, near)
+        folded |= {place} if is_folded and len(fits) == 1 else set()
         if len(fits) == 1:
             found.targets[place] = fits[0]
         elif fits:
@@ -173,8 +177,25 @@ def by_path(ids: Sequence[ItemKey], paths: Sequence[str]) -> Resolved:
     return _without_shared(replace(found, folded=tuple(sorted(folded))))
 
 
+def _tails(key: str, near: Sequence[tuple[int, str]]) -> tuple[list[int], bool]:
+    """Return the indices of the paths that end like the key, and whether only without case and Unicode form."""
+    fits = [index for index, path in near if _is_tail(key, path)]
+    return (fits, False) if fits else ([index for index, path in near if _is_tail(fold(key), fold(path))], True)
+
+
+def _bare_tails(key: str, near: Sequence[tuple[int, str]]) -> tuple[list[int], bool]:
+    """Do the same for paths of which the key, or which themselves, alone lack the end of an image file."""
+    ends = has_image_extension(key)
+    return _tails(bare(key), [(index, bare(path)) for index, path in near if has_image_extension(path) != ends])
+
+
+def bare(path: str) -> str:
+    """Return a path without its extension where it ends like an image file."""
+    return path[: path.rindex(".")] if has_image_extension(path) else path
+
+
 def _is_tail(key: str, path: str) -> bool:
-    return key.endswith(f"/{path}") or path.endswith(f"/{key}")
+    return key == path or key.endswith(f"/{path}") or path.endswith(f"/{key}")
 
 
 def by_number(ids: Sequence[ItemKey], names: Sequence[str], *, forced: bool) -> Resolved:

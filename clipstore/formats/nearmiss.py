@@ -67,8 +67,8 @@ def chance(best: Resolved, ids: Sequence[ItemKey], source: str, what: str) -> st
     refused = f" Of the others {best.refused}." if best.refused else ""
     return (
         f"{source}: only {best.count:,} of {len(ids):,} ids are {word} by {best.title}, so few that these may be other "
-        f"numbers, such as rows.{refused} Check which file belongs to which, or say what the ids are with --id-key "
-        f"{best.flag if best.flag != 'id' else 'cocoid'}"
+        f"numbers, such as rows.{refused} Check which file belongs to which; if they are right, say "
+        f"--id-key {best.flag}"
     )
 
 

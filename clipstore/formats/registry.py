@@ -24,6 +24,7 @@ from clipstore.formats import (
     official,
     parquet,
     predictions,
+    roles,
     rows,
     tabular,
     tars,
@@ -85,9 +86,18 @@ def recognise(content: Content, hints: Hints) -> Format:
     for format_ in FORMATS:
         if _may_be(format_, content) and format_.recognise(content, hints):
             return format_
+    _refuse_columns(content, hints)
     remedy = "name it with --input-format, or the columns with --image-col and --caption-col"
     msg = f"{content.name}: {_seen(content)}: no known format; {remedy}"
     raise BadFormat(msg)
+
+
+def _refuse_columns(content: Content, hints: Hints) -> None:
+    """Refuse columns that the user named and the content lacks, with those that it has."""
+    if hints.image_col or hints.caption_col or hints.score_col:
+        names = tabular.first_cells(content.text) if content.kind == "text" else list(content.first_row())
+        if names:
+            roles.choose(names, hints, content.name)
 
 
 def _may_be(format_: Format, content: Content) -> bool:

@@ -65,8 +65,18 @@ def read(content: Content, hints: Hints) -> Table:
     return columns.build(kept, chosen, hints, content.name, Where("line", numbers))
 
 
+def first_cells(text: str) -> list[str]:
+    """Return the cells of the first line, taken apart by the delimiter that gives most of them."""
+    first = _first_line(text)
+    return max(([cell.strip() for cell in _split(first, delimiter)] for delimiter in _DELIMITERS), key=len)
+
+
+def _first_line(text: str) -> str:
+    return text.lstrip("\r\n").partition("\n")[0].rstrip("\r")
+
+
 def _layout(text: str, hints: Hints) -> Layout | None:
-    first = text.lstrip("\r\n").partition("\n")[0].rstrip("\r")
+    first = _first_line(text)
     for delimiter in _DELIMITERS:
         names = [name.strip() for name in _split(first, delimiter)]
         if len(names) > 1 and len(set(names)) == len(names) and roles.has_columns(names, hints):

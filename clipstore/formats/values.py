@@ -165,6 +165,8 @@ class Captions:
         What the ids are, when the format says so.
     file_names
         Image id -> file name, where the file itself says it.
+    without
+        Images that the file names without giving a caption, such as failed lines of a batch.
     """
 
     source: str
@@ -178,6 +180,7 @@ class Captions:
     where: Where = field(default_factory=Where)
     id_kind: str | None = None
     file_names: dict[ItemKey, str] | None = None
+    without: tuple[ItemKey, ...] = ()
 
     @property
     def is_nbest(self) -> bool:
@@ -187,6 +190,10 @@ class Captions:
     def distinct_ids(self) -> list[ItemKey]:
         """Return each image id once, in the order of first appearance."""
         return list(dict.fromkeys(self.ids))
+
+    def named_ids(self) -> list[ItemKey]:
+        """Return each image id that the file names, those without a caption last."""
+        return [*dict.fromkeys(self.ids), *self.without]
 
     def first(self) -> Captions:
         """Return the caption of rank 0 of each image only (``--take first``)."""

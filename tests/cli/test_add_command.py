@@ -204,7 +204,7 @@ def test_skip_saves_what_both_have(run: Run, given: list[str], desk: Path) -> No
     assert run("add", "-t", "mine", *given, "short.json", "--missing", "skip").code == 0
     refused = run("score", "-t", "mine")
     assert refused.code == 1
-    assert f"1 of 5 images have no caption (first: {drawn.name(N - 1)})" in refused.err
+    assert f"1 of 5 images has no caption (first: {drawn.name(N - 1)})" in refused.err
     done = run("score", "-t", "mine", "--missing", "skip")
     assert done.rows[1][:2] == ["short", "4/5"]
     assert "|missing:skip|" in done.out

@@ -46,8 +46,8 @@ def test_what_skip_leaves_out_is_said(run, given, desk):
     drawn.write_json(desk / "part.json", captions)
     done = run("score", "part.json", *given, "--missing", "skip")
     assert done.code == 0
-    assert "left out: 1 captions have no image in the eval set (first: stranger)" in done.err
-    assert f"left out: 1 of 5 images have no caption (first: {drawn.name(N - 1)})" in done.err
+    assert "left out: 1 caption has no image in the eval set (first: stranger)" in done.err
+    assert f"left out: 1 of 5 images has no caption (first: {drawn.name(N - 1)})" in done.err
 
 
 @pytest.mark.parametrize("name", ["", " ", "two\nlines"])

@@ -211,8 +211,8 @@ def test_both_sides_of_what_is_missing_exit_with_1(run: Run, given: list[str], d
     done = run("score", "part.json", *given)
     assert done.code == 1
     assert done.out == ""
-    assert "1 captions have no image in the eval set (first: zzz)" in done.err
-    assert f"1 of 5 images have no caption (first: {drawn.name(3)})" in done.err
+    assert "1 caption has no image in the eval set (first: zzz)" in done.err
+    assert f"1 of 5 images has no caption (first: {drawn.name(3)})" in done.err
     skipped = run("score", "part.json", *given, "--missing", "skip")
     assert skipped.code == 0
     assert skipped.rows[1][:2] == ["part", "4/5"]

@@ -120,8 +120,11 @@ def test_n_best_may_be_saved_but_not_scored_as_one(store: Store, evalset: EvalSe
     with store.catalogue.read() as tx:
         kept = sets.candidates(tx, "mine", "beams")
     assert [(one.rank, one.text, one.score) for one in kept[:2]] == [(0, "beam 0 of 0", 0.0), (1, "beam 1 of 0", -1.0)]
-    with pytest.raises(InputError, match=r"'beams' has several captions an image.*rerank"):
+    with pytest.raises(InputError, match=r"'beams' of 'mine' has several captions an image.*rerank beams -t mine"):
         load_systems(store, EvalSet.load(store, "mine"))
+    (first,) = load_systems(store, EvalSet.load(store, "mine"), first=True)
+    assert first.texts == tuple(f"beam 0 of {i}" for i in range(N))
+    assert first.warnings == ("the first of several captions was taken for 4 images",)
 
 
 def test_captions_meet_a_loaded_set_by_file_name(store: Store, evalset: EvalSet) -> None:

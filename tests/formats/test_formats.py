@@ -121,6 +121,32 @@ def test_user_names_the_columns() -> None:
         read_captions(rows, Hints(caption_col="beste", input_format="rows"))
 
 
+@pytest.mark.parametrize("flag", ["image_col", "caption_col", "score_col"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pic,words,p\na.jpg,a cat,-1\n",
+        "pic\twords\tp\na.jpg\ta cat\t-1\n",
+        '[{"pic": "a.jpg", "words": "a cat", "p": -1}]',
+    ],
+)
+def test_a_wrong_column_is_answered_with_those_there_are(flag: str, text: str) -> None:
+    """Mistyping a column is no question of the format: the columns of the file are listed."""
+    right = {"image_col": "pic", "caption_col": "words", "score_col": "p"}
+    found = read_captions(text.encode(), Hints(**right))
+    assert (found.ids, found.texts, found.scores) == (["a.jpg"], ["a cat"], [-1.0])
+    words = rf"bytes: --{flag.replace('_', '-')} nope: no such column \(columns: pic, words, p\)"
+    with pytest.raises(InputError, match=words):
+        read_captions(text.encode(), Hints(**{**right, flag: "nope"}))
+
+
+def test_a_wrong_column_of_parquet_is_answered_with_those_there_are(tmp_path: Path) -> None:
+    """The same for a schema."""
+    path = parquet(tmp_path / "a.parquet", {"image": ["a"], "caption": ["b"]})
+    with pytest.raises(InputError, match=r"--caption-col nope: no such column \(columns: image, caption\)"):
+        read_captions(path, Hints(caption_col="nope"))
+
+
 def test_references_keep_every_image_and_its_facts() -> None:
     """References say which images there are, with file names and tags, also where no caption is left."""
     viz = next(case for case in CASES if case.name == "vizwiz")

@@ -25,6 +25,8 @@ COCO = [f"COCO_val2014_{number:012d}.jpg" for number in (391895, 60623, 0, 42)]
         ([f".\\val2014\\{COCO[1]}"], [f"val2014/{name}" for name in COCO], "relative path", [f"val2014/{COCO[1]}"]),
         ([1007129816], ["1007129816.jpg", "36979.jpg"], "stem of file name", ["1007129816.jpg"]),
         (["train/a.jpg", "val/a.jpg"], ["val/a.jpg", "train/a.jpg"], "relative path", ["train/a.jpg", "val/a.jpg"]),
+        (["train/a", "val/a"], ["val/a.jpg", "train/a.png"], "relative path", ["train/a.png", "val/a.jpg"]),
+        (["/data/val2014/a.b", "/data/val2014/c"], ["c.jpg", "a.b.jpg"], "relative path", ["a.b.jpg", "c.jpg"]),
         (
             ["2258277193_586949ec62.jpg.1"],
             ["2258277193_586949ec62.jpg.1", "2258277193_586949ec62.jpg"],
@@ -80,6 +82,23 @@ def test_stem_of_two_files_is_refused_and_both_are_named() -> None:
         with pytest.raises(InputError, match=r"'c' fits 'c.jpg' and 'c.png'.*--id-key path or name"):
             match(["A", "b", "c"], ["A.JPG", "b.webp", "c.jpg", "c.png"], missing=missing)  # type: ignore[arg-type]
     assert match(["c.png"], ["c.jpg", "c.png"]).paths == ["c.png"]
+
+
+def test_a_path_without_extension_that_fits_two_files_is_refused() -> None:
+    """``v/a`` could be ``v/a.jpg`` or ``v/a.png``; a file called so itself is meant first, ``v/a.jpg`` is no ``v/a.png``."""
+    with pytest.raises(InputError, match=r"'v/a' fits 'v/a.jpg' and 'v/a.png'"):
+        match(["v/a", "v/b"], ["v/a.jpg", "v/a.png", "v/b.jpg"])
+    assert match(["v/a"], ["v/a", "v/a.png"]).paths == ["v/a"]
+    with pytest.raises(InputError, match="none of 1 ids has an image"):
+        match(["v/a.jpg"], ["v/a.png"], hints=Hints(id_key="path"))
+
+
+def test_too_few_matches_name_a_key_that_works() -> None:
+    """Where few numbers fit, the flag in the message is one that takes them as they are."""
+    with pytest.raises(InputError, match=r"only 2 of 100 ids are ids of the eval set.*say --id-key id"):
+        match_keys(range(100), [1, 2, *range(1000, 1098)], missing="skip")
+    found = match_keys(range(100), [1, 2, *range(1000, 1098)], missing="skip", hints=Hints(id_key="id"))
+    assert sorted(found.by_id()) == [1, 2]
 
 
 def test_case_and_unicode_form_match_with_a_warning() -> None:
@@ -204,6 +223,8 @@ def test_numbers_of_two_kinds_of_names_are_no_ids_of_each_other() -> None:
         (["1007129816"], ["1007129816.jpg"], ["1007129816.jpg"]),
         (["1007129816.jpg"], ["1007129816"], ["1007129816"]),
         (["val2014/a.jpg"], ["a.jpg"], ["a.jpg"]),
+        (["val/a.jpg", "train/a.jpg"], ["train/a", "val/a"], ["val/a", "train/a"]),
+        (["val/a", "train/a"], ["train/a.jpg", "val/a.jpg"], ["val/a.jpg", "train/a.jpg"]),
         ([0], [0, 1], [0]),
     ],
 )

@@ -252,7 +252,7 @@ def test_what_cant_be_asked(space: Space, evalset: EvalSet, nbest: Rows) -> None
     ):
         with pytest.raises(InputError, match=words):
             rerank(space, nbest, evalset, **options)
-    with pytest.raises(Unpaired, match="1 of 6 images have no caption"):
+    with pytest.raises(Unpaired, match="1 of 6 images has no caption"):
         rerank(space, nbest[1:], evalset)
     assert len(rerank(space, nbest[1:], evalset, missing="skip")) == 5
 

@@ -1,0 +1,175 @@
+"""Options that say how files are read: honoured, or refused with what to do; n-best and missing captions."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import drawn
+import pytest
+
+N = 5
+Run = Callable[..., "object"]
+
+
+@pytest.fixture
+def with_beams(run, given, desk):
+    """A saved set ``mine`` with a system of single captions and one of two beams an image."""
+    beams = [
+        {"image": drawn.name(i), "rank": rank, "caption": f"beam {rank} of {i}"} for i in range(N) for rank in (1, 0)
+    ]
+    (desk / "beams.jsonl").write_text("".join(json.dumps(one) + "\n" for one in beams))
+    assert run("add", "-t", "mine", *given, "one=a.json", "wide=beams.jsonl").code == 0
+
+
+def test_a_saved_n_best_system_is_scored_by_its_first_candidates(run, with_beams, given):
+    """``--take first`` means the same for a saved system as for its file: rank 0, whatever the order."""
+    done = run("score", "-t", "mine", "wide", "--take", "first", "--per-image", "saved.json")
+    assert done.code == 0
+    assert "the first of several captions was taken for 5 images" in done.err
+    file = run("score", "wide=beams.jsonl", *given, "--take", "first", "--per-image", "file.json")
+    assert file.code == 0
+    assert Path("saved.json").read_text() == Path("file.json").read_text()
+    assert run("score", "-t", "mine", "--take", "first").rows[2][0] == "wide"
+
+
+def test_a_saved_n_best_system_is_refused_with_every_way_out(run, with_beams):
+    """The message names both ways, as commands, and the systems that can be named instead."""
+    done = run("score", "-t", "mine")
+    assert done.code == 2
+    assert "system 'wide' of 'mine' has several captions an image: an n-best list" in done.err
+    assert "--take first" in done.err
+    assert "clipstore rerank wide -t mine --save-as NAME" in done.err
+    assert "name other systems (there is: one)" in done.err
+    assert run("score", "-t", "mine", "one").code == 0
+    assert run("rerank", "wide", "-t", "mine", "--save-as", "picked", "--model", "fake").code == 0
+    assert run("score", "-t", "mine", "picked").code == 0
+
+
+@pytest.mark.parametrize("flags", [(), ("--take", "first")])
+def test_compare_takes_saved_n_best_systems_by_the_same_rule(run, with_beams, flags):
+    """``compare -t`` refuses an n-best system, or takes its first candidates, and the report replays."""
+    done = run("compare", "-t", "mine", "--model", "fake", "--resamples", 100, "--json", *flags)
+    if not flags:
+        assert done.code == 2
+        assert "clipstore rerank wide -t mine" in done.err
+        return
+    assert done.code == 0
+    assert [system["n"] for system in done.json["systems"]] == [N, N]
+    Path("report.json").write_text(done.out)
+    assert run("replay", "report.json").code == 0
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--input-format", "coco-results"),
+        ("--id-key", "number"),
+        ("--split", "test"),
+        ("--order", "refs.json"),
+        ("--caption-col", "text"),
+        ("--num-candidates", "2"),
+    ],
+)
+@pytest.mark.parametrize("command", ["score", "compare", "rerank"])
+def test_options_for_files_are_refused_where_no_file_is_read(run, with_beams, flags, command):
+    """With -t and saved systems alone they would be ignored in silence."""
+    done = run(command, *(["wide"] if command == "rerank" else ["one"]), "-t", "mine", *flags, "--model", "fake")
+    assert done.code == 2
+    assert f"{flags[0]} says how a file is read, and with -t mine none is" in done.err
+
+
+def test_rerank_refuses_to_take_the_first(run, with_beams):
+    """Taking the first leaves nothing to choose from."""
+    done = run("rerank", "wide", "-t", "mine", "--take", "first", "--model", "fake")
+    assert done.code == 2
+    assert "--take first leaves nothing to choose from" in done.err
+
+
+def test_options_for_files_go_with_a_file_beside_a_saved_set(run, with_beams, desk):
+    """A file scored against a saved set is read as the options say."""
+    rows = [{"key": drawn.name(i), "words": f"a thing {i}"} for i in range(N)]
+    drawn.write_json(desk / "odd.json", rows)
+    assert run("score", "odd.json", "-t", "mine", "--caption-col", "words").code == 0
+
+
+def test_strict_looks_at_saved_captions_too(run, given, desk):
+    """``--strict`` with saved systems is no empty word; one warning is one warning."""
+    drawn.write_json(desk / "bad.json", {**drawn.captions(N), drawn.name(0): "a dog <pad>"})
+    assert run("add", "-t", "mine", *given, "bad.json").code == 0
+    assert run("score", "-t", "mine").code == 0
+    for command in ("score", "compare"):
+        done = run(command, "-t", "mine", "--strict", "--model", "fake")
+        assert done.code == 2
+        assert "bad: 1 of 5 captions hold leftovers of special tokens" in done.err
+        assert "error: 1 warning about the captions, and --strict was given" in done.err
+
+
+def test_rerank_looks_at_its_captions(run, desk):
+    """Candidates are looked at like captions; ``--strict`` refuses them."""
+    drawn.write_json(desk / "beams.json", {drawn.name(i): ["a dog <pad>", f"two of {i}"] for i in range(N)})
+    flags = ("beams.json", "--images", "images", "--model", "fake")
+    assert "warning: beams.json: 5 of 10 captions hold leftovers" in run("rerank", *flags).err
+    assert run("rerank", *flags, "--strict").code == 2
+
+
+def batch_line(key: str, text: str | None) -> str:
+    """Return a line of batch output; without text a failed one."""
+    if text is None:
+        return json.dumps({"custom_id": key, "response": None, "error": {"code": "expired"}})
+    body = {"choices": [{"index": 0, "message": {"content": text}}]}
+    return json.dumps({"custom_id": key, "response": {"status_code": 200, "body": body}, "error": None})
+
+
+def test_failed_batch_lines_are_missing_without_references_too(run, desk):
+    """The set is every image that the file names: a failed one has no caption, and is refused or counted."""
+    lines = [batch_line(drawn.name(i), None if i == 3 else f"picture {i}") for i in range(N)]
+    (desk / "out.jsonl").write_text("\n".join(lines))
+    done = run("score", "out.jsonl", "--images", "images")
+    assert done.code == 1
+    assert f"1 of 5 images has no caption (first: {drawn.name(3)})" in done.err
+    assert "--missing skip" in done.err
+    skipped = run("score", "out.jsonl", "--images", "images", "--missing", "skip")
+    assert skipped.code == 0
+    assert skipped.rows[1][:2] == ["out", "4/5"]
+    assert "1 failed line is a missing caption" in skipped.err
+    assert run("compare", "out.jsonl", "--images", "images", "--model", "fake").code == 1
+
+
+def test_an_empty_list_of_captions_is_a_missing_caption(run, desk):
+    """An image whose list of captions is empty is named, not dropped."""
+    rows = [{"image_id": drawn.name(i), "captions": [f"picture {i}"] if i else []} for i in range(N)]
+    (desk / "lists.jsonl").write_text("".join(json.dumps(row) + "\n" for row in [*rows[1:], rows[0]]))
+    done = run("score", "lists.jsonl", "--images", "images")
+    assert done.code == 1
+    assert f"1 of 5 images has no caption (first: {drawn.name(0)})" in done.err
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ("out/blip-*.json", "blip"),
+        ("out/*.json", "out"),
+        ("*.jsonl", "desk"),
+        ("out", "out"),
+        ("runs/*/caps.json", "caps"),
+        (".", "desk"),
+    ],
+)
+def test_a_glob_or_folder_has_a_name_that_says_something(run, desk, given, name):
+    """A system of shards is called by what stands in letters before the star, else by its folder."""
+    rows = [{"image_id": drawn.name(i), "caption": f"shard {i}"} for i in range(N)]
+    for folder in ("out", "runs/x"):
+        drawn.write_json(desk / folder / ("caps.json" if folder == "runs/x" else "blip-0.json"), rows)
+    (desk / "all.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for file in ("refs.json", "a.json", "b.json"):
+        (desk / file).unlink()
+    assert run("score", given, "--images", "images").rows[1][0] == name
+
+
+def test_standard_input_is_called_so(run, desk, monkeypatch):
+    """``-`` alone is no name."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((desk / "a.json").read_bytes())))
+    assert run("score", "-", "--images", "images").rows[1][0] == "stdin"
