@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-import importlib
+import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, final
 
 import typer
 
+from clipstore import Store
 from clipstore.errors import InputError
 from clipstore.evaluate.measuring import needs_images
-from clipstore.metaeval import Pairs, Ratings, explain, gain, probes, references, systems
+from clipstore.formats import save
+from clipstore.metaeval import Ratings, explain, gain, probes, references, systems, variants
 from clipstore.metaeval import metaeval as evaluated
 from clipstore.metaeval.pictures import find
 from clipstore.metaeval.readers import BENCHMARKS, read
 from clipstore.metaeval.scoring import Sources, chosen
-from clipstore.metaeval.verb import length
-from clipstore.metrics.recipes import RECIPES, recipe
+from clipstore.metrics.recipes import HESSEL2021, RECIPES, recipe
 from clipstore.tables import text
 from clipstore_cli import inputs, opening, options, output
 from clipstore_cli.grouped import grouped
+from clipstore_cli.metaeval_metrics import metrics_of
 from clipstore_cli.notes import Notes
 from clipstore_cli.settings import Settings
 
 if TYPE_CHECKING:
-    from clipstore.metaeval import MetaEvaluation
-    from clipstore.store import Space, Store
+    from collections.abc import Iterator
+
+    from clipstore.metaeval import MetaEvaluation, Pairs
+    from clipstore.store import Space
     from clipstore.tables import Table
 
 PROBE = "probe"
@@ -51,11 +56,12 @@ class Material:
     )
     metric: Annotated[
         list[str] | None,
-        typer.Option("--metric", help="A metric, repeatable; MODULE:FUNCTION for your own; length; none.", metavar="M"),
+        typer.Option("--metric", help="A metric, repeatable; MODULE:NAME for your own; length; none.", metavar="M"),
     ] = None
     recipe: Annotated[
-        str, typer.Option("--recipe", help=f"How CLIP-S and its kin are made: {', '.join(RECIPES)}.", metavar="NAME")
-    ] = "hessel2021"
+        str | None,
+        typer.Option("--recipe", help=f"In place of the model's own: {', '.join(RECIPES)}.", metavar="NAME"),
+    ] = None
     scores: Annotated[
         list[str] | None,
         typer.Option("--scores", help="Scores made elsewhere.", metavar="NAME=FILE[,FILE...][:COLUMN]"),
@@ -81,7 +87,9 @@ class Choices:
     ] = False
     curve: Annotated[bool, typer.Option("--curve", help="Agreement against the number of references.")] = False
     by_system: Annotated[bool, typer.Option("--systems", help="The ranking of systems against people's.")] = False
-    plot: Annotated[Path | None, typer.Option("--plot", help="Draw --gain or --curve as SVG.", metavar="FILE")] = None
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Draw --gain or --curve: .svg, .png, .pdf.", metavar="FILE")
+    ] = None
 
 
 @grouped
@@ -101,37 +109,67 @@ def metaeval(
     settings = Settings.read()
     notes = Notes(quiet=common.quiet)
     _check_plot(choices)
-    names, functions = _metrics(material.metric)
-    with opening.open_store(common.store, settings, notes) as store, notes:
-        where = _where(material, names, model, store, settings)
-        if name == PROBE:
-            return _probe(material, choices, names, where, notes, json=json, out=out)
-        if material.data is None:
-            msg = f"{name}: no data: give --data, the folder (for ratings and pairs the file) of what people said"
-            raise InputError(msg)
-        judged = read(name, material.data)
-        for line in judged.notes:
-            notes.say(line)
+    metrics = metrics_of(material.metric)
+    judged = _judged(name, material, choices)
+    asked = chosen(metrics.names, extra=bool(material.scores or metrics.own), images=material.images is not None)
+    looks = material.images is not None and (needs_images(asked) or bool(metrics.scorers))
+    with _store(common.store, settings, notes, needed=looks) as store, notes:
+        where: Space | Store = store
+        made = recipe(material.recipe or HESSEL2021.name)
+        if needs_images(asked) and looks:
+            where = space = inputs.space_of(model, store, settings)
+            made = inputs.recipe_of(material.recipe, space)
         done = evaluated(
             judged,
             where,
             images=material.images,
-            metrics=names,
+            metrics=metrics.names,
             scores=_named(material.scores),
-            functions=functions,
-            recipe=material.recipe,
+            functions=metrics.functions,
+            scorers=metrics.scorers,
+            recipe=made.name,
             ties=choices.ties,
             resamples=choices.resamples,
             seed=choices.seed,
             encode=not model.no_encode,
             progress=notes.progress,
         )
-        more, tables = _more(name, material, choices, done, where, encode=not model.no_encode)
-    _emit(done.to_dict() | more, [done.table(), *tables], json=json, out=out)
-    if not done.metrics:
-        for metric, why in done.problems.items():
-            notes.error(f"{metric}: {why}")
+        files = {} if material.images is None else find(material.images, judged.images)
+        sources = Sources(where, files, recipe=made, encode=not model.no_encode, progress=notes.progress)
+        more, tables = _more(name, material, choices, done, sources)
+    for line in judged.notes if json else ():  # a table says them itself
+        notes.say(line)
+    for metric, why in () if done.metrics else done.problems.items():
+        notes.error(f"{metric}: {why}")
+    _emit(done.to_dict() | more, [done.table(), *tables] if done.metrics else [], json=json, out=out)
     return 0 if done.metrics else 1
+
+
+def _judged(name: str, material: Material, choices: Choices) -> Ratings | Pairs:
+    """Read what people said, or make probes, before any store is opened or made."""
+    if name == PROBE:
+        if material.refs is None:
+            msg = "probe: no references: give --refs FILE"
+            raise InputError(msg)
+        return probes.pairs_of(material.refs, seed=choices.seed)
+    if name not in BENCHMARKS:
+        msg = f"no benchmark is called {name!r}; there is: {', '.join(BENCHMARKS)}; and {PROBE} for your own references"
+        raise InputError(msg)
+    if material.data is None:
+        msg = f"{name}: no data: give --data, the folder (for ratings and pairs the file) of what people said"
+        raise InputError(msg)
+    return read(name, material.data)
+
+
+@contextmanager
+def _store(flag: Path | None, settings: Settings, notes: Notes, *, needed: bool) -> Iterator[Store]:
+    """Open the store; where there is none and no vector is needed, one that is gone afterwards."""
+    if needed or flag is not None or opening.store_path(flag, settings).exists():
+        with opening.open_store(flag, settings, notes) as store:
+            yield store
+        return
+    with tempfile.TemporaryDirectory(prefix="clipstore-") as folder, Store.open(Path(folder) / "store") as store:
+        yield store
 
 
 def _emit(found: dict[str, Any], tables: list[Table], *, json: bool, out: Path | None) -> None:
@@ -142,33 +180,6 @@ def _emit(found: dict[str, Any], tables: list[Table], *, json: bool, out: Path |
     else:
         for table in tables:
             output.emit_table(table, None)
-
-
-def _where(
-    material: Material, names: list[str] | None, model: options.ModelOptions, store: Store, settings: Settings
-) -> Space | Store:
-    """Return the encoder's space where some metric will look at images, else the store."""
-    asked = chosen(names, extra=bool(material.scores), images=material.images is not None)
-    looks = material.images is not None and needs_images(asked)
-    return inputs.space_of(model, store, settings) if looks else store
-
-
-def _metrics(given: list[str] | None) -> tuple[list[str] | None, dict[str, Any]]:
-    """Take the user's own functions, ``length`` and ``none`` out of the names of metrics."""
-    if given is None:
-        return None, {}
-    functions = {"length": length} if "length" in given else {}
-    functions |= {one: _function(one) for one in given if ":" in one}
-    return [one for one in given if one not in functions and one != "none"], functions
-
-
-def _function(given: str) -> Any:
-    module, _, name = given.partition(":")
-    try:
-        return getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        msg = f"--metric {given}: {error}; give MODULE:FUNCTION, importable here"
-        raise InputError(msg) from error
 
 
 def _named(given: list[str] | None) -> dict[str, str]:
@@ -183,15 +194,16 @@ def _named(given: list[str] | None) -> dict[str, str]:
 
 
 def _more(
-    name: str, material: Material, choices: Choices, done: MetaEvaluation, where: Space | Store, *, encode: bool
+    name: str, material: Material, choices: Choices, done: MetaEvaluation, sources: Sources
 ) -> tuple[dict[str, Any], list[Table]]:
     """Return what else was asked for: fields of the JSON, and tables."""
     fields: dict[str, Any] = {}
     tables: list[Table] = []
-    if choices.explain and material.data is not None:
-        found = explain.explain(name, material.data, done)
+    if choices.explain and done.metrics:
+        found = explain.explain(name, material.data or Path(), done, sources)
         fields["explain"] = [one.to_dict() for one in found]
-        tables.append(explain.table(found))
+        fields["explained"] = variants.nearest(done, found)
+        tables.append(variants.table(done, found))
     wanted = {"--gain": choices.gain, "--curve": choices.curve, "--systems": choices.by_system}
     if not any(wanted.values()):
         return fields, tables
@@ -200,17 +212,11 @@ def _more(
         raise InputError(msg)
     if choices.gain:
         gained = gain.information_gain(done, seed=choices.seed)
-        fields["gain"], drawing = gained.to_dict(), gained.svg()
+        fields["gain"] = gained.to_dict()
         tables.append(gained.table())
-        _draw(choices, drawing)
+        _draw(choices, gained.svg())
     if choices.curve:
-        files = {} if material.images is None else find(material.images, done.judged.images)
-        curve = references.curve(
-            done.judged,
-            _computed(done),
-            Sources(where, files, recipe=recipe(material.recipe), encode=encode),
-            seed=choices.seed,
-        )
+        curve = references.curve(done.judged, _computed(done), sources, seed=choices.seed)
         fields["curve"] = curve.to_dict()
         tables.append(curve.table())
         if not choices.gain:
@@ -233,41 +239,20 @@ def _check_plot(choices: Choices) -> None:
     if not (choices.gain or choices.curve):
         msg = "--plot draws --gain or --curve: give one of them"
         raise InputError(msg)
-    if choices.plot.suffix.lower() != ".svg":
-        msg = f"{choices.plot}: drawings are SVG: name it .svg"
+    if choices.plot.suffix.lower() not in {".svg", ".png", ".pdf"}:
+        msg = f"{choices.plot}: drawings are SVG, PNG or PDF: name it .svg, .png or .pdf"
         raise InputError(msg)
+    output.check(choices.plot)
+    _converted("<svg xmlns='http://www.w3.org/2000/svg' width='1' height='1'/>", choices.plot)
 
 
 def _draw(choices: Choices, drawing: str) -> None:
     if choices.plot is not None:
-        output.write_file(choices.plot, drawing)
+        save(choices.plot, _converted(drawing, choices.plot))
 
 
-def _probe(
-    material: Material,
-    choices: Choices,
-    names: list[str] | None,
-    where: Space | Store,
-    notes: Notes,
-    *,
-    json: bool,
-    out: Path | None,
-) -> int:
-    """Probe metrics with one wrong word in the user's own references."""
-    if material.refs is None:
-        msg = "probe: no references: give --refs FILE"
-        raise InputError(msg)
-    judged: Pairs = probes.pairs_of(material.refs, seed=choices.seed)
-    done = evaluated(
-        judged,
-        where,
-        images=material.images,
-        metrics=names,
-        recipe=material.recipe,
-        ties=choices.ties,
-        resamples=choices.resamples,
-        seed=choices.seed,
-        progress=notes.progress,
-    )
-    _emit(done.to_dict(), [done.table()], json=json, out=out)
-    return 0 if done.metrics else 1
+def _converted(drawing: str, path: Path) -> bytes:
+    from clipstore.report.figures import converted
+
+    form = path.suffix.lower()[1:]
+    return drawing.encode() if form == "svg" else converted(drawing, "png" if form == "png" else "pdf")

@@ -112,11 +112,15 @@ def preferred(
     names = np.array(judged.categories)
     images = intervals.image_numbers(judged.images)
     accuracy, between, counts = {}, {}, {}
+    shares = np.zeros(len(of_pairs))
     for category in dict.fromkeys(judged.categories):
         held = (names == category) & ~np.isnan(of_pairs)
         counts[category] = int(held.sum())
         if held.any():
             accuracy[category] = float(of_pairs[held].mean())
             between[category] = intervals.of_means(of_pairs[held], images[held], resamples, seed)
+            shares[held] = 1 / counts[category]
+    known = ~np.isnan(of_pairs)
+    between["mean"] = intervals.of_means(of_pairs[known], images[known], resamples, seed, shares[known])
     tied = float(np.mean([np.count_nonzero(first == second) for first, second in scores]))
     return PairResult(name, accuracy, between, counts, ties=tied, missing=int(np.isnan(of_pairs).sum()))

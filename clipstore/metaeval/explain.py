@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from clipstore.errors import InputError
-from clipstore.metaeval import agreement, cider
-from clipstore.metaeval.protocols import Pairs, Ratings
-from clipstore.metaeval.readers import composite, flickr8k, pascal50s
+from clipstore.metaeval.explain_pairs import of_pairs
+from clipstore.metaeval.protocols import Pairs
+from clipstore.metaeval.readers import composite, flickr8k
+from clipstore.metaeval.scoring import Rows, score_rows
 from clipstore.metaeval.tau import kendall
-from clipstore.metrics.names import SHOWN
-from clipstore.metrics.text import JavaFault, bleu, bleu_value, tokenise
-from clipstore.tables import Column, Table
+from clipstore.metaeval.variants import METRICS, Variant, of_tokens
+from clipstore.metrics.text import JavaFault, tokenise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from clipstore.metaeval.protocols import Numbers, Tau
+    from clipstore.metaeval.protocols import Numbers, Ratings, Tau
     from clipstore.metaeval.results import MetaEvaluation
-
-    _Tokens = Callable[[str], str]
-
-METRICS: Final = ("bleu-1", "bleu-4", "cider")
-"""What the mistakes are shown on: quick, and moved by each of them."""
+    from clipstore.metaeval.scoring import Sources
 
 _READERS: Final[dict[str, Callable[[Path, flickr8k.Own], Ratings]]] = {
     "flickr8k-expert": flickr8k.expert,
@@ -35,28 +30,7 @@ _READERS: Final[dict[str, Callable[[Path, flickr8k.Own], Ratings]]] = {
 }
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Variant:
-    """One set-up and what it gives.
-
-    Parameters
-    ----------
-    setup
-        In words.
-    values
-        Metric -> tau or accuracy, raw.
-    """
-
-    setup: str
-    values: dict[str, float]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return {"setup": self.setup, "values": self.values}
-
-
-def explain(name: str, folder: Path, done: MetaEvaluation) -> list[Variant]:
+def explain(name: str, folder: Path, done: MetaEvaluation, sources: Sources | None = None) -> list[Variant]:
     """Return what a benchmark gives under the published protocol and under the usual mistakes.
 
     Parameters
@@ -66,7 +40,9 @@ def explain(name: str, folder: Path, done: MetaEvaluation) -> list[Variant]:
     folder
         Of its files.
     done
-        The evaluation that was made; its scores serve where only the counting changes.
+        The evaluation that was made: its metrics are shown, and its scores serve where only the counting changes.
+    sources
+        Where scores come from: with it, every metric is shown with other references too, not BLEU and CIDEr alone.
 
     Raises
     ------
@@ -74,46 +50,51 @@ def explain(name: str, folder: Path, done: MetaEvaluation) -> list[Variant]:
         When text metrics can't be had.
     """
     judged = done.judged
-    if isinstance(judged, Pairs):
-        return _of_pairs(folder, done, judged)
-    counted = [*_counting(judged, {name: values for name, values in done.scores.items() if name not in METRICS})]
     try:
-        return [*_of_ratings(name, folder, judged), *counted]
+        return of_pairs(folder, done, judged) if isinstance(judged, Pairs) else _of_ratings(name, folder, done, sources)
     except JavaFault as error:
         msg = f"--explain: {error}"
         raise InputError(msg) from error
 
 
-def table(found: Sequence[Variant]) -> Table:
-    """Return the variants as a table, times 100; an empty cell was not computed."""
-    metrics = list(dict.fromkeys(name for one in found for name in one.values))
-    columns = (Column("set-up", "left"), *(Column(SHOWN.get(name, name)) for name in metrics))
-    rows = tuple(
-        (one.setup, *(f"{100 * one.values[name]:.2f}" if name in one.values else "" for name in metrics))
-        for one in found
-    )
-    return Table(columns, rows, ("what each set-up gives, x100",))
-
-
-def _of_ratings(name: str, folder: Path, judged: Ratings) -> list[Variant]:
-    texts = [*judged.captions, *(text for own in judged.references for text in own)]
-    ptb = tokenise(texts)
-    scores = _scores(judged, ptb.__getitem__)
-    out = _counting(judged, scores)
-    read = _READERS.get(name)
-    if read is not None:
-        owns: list[tuple[str, flickr8k.Own]] = [("every row, candidate left among its references", "keep")]
-        if name == "flickr8k-expert":
-            owns.append(("every row, candidate removed from the references of its row", "remove-row"))
-        elif name == "composite":
-            owns.append(("candidate removed from the references of its row alone", "remove-row"))
-        for setup, own in owns:
-            other = read(folder, own)
-            more = tokenise([*other.captions, *(text for some in other.references for text in some)])
-            out.append(_taus(setup, other, _scores(other, more.__getitem__), other.tau))
-    out.append(_taus("lower-cased and split, no PTB tokens (' .' stays)", judged, _scores(judged, _lower), judged.tau))
-    out.append(_taus("as written, case kept", judged, _scores(judged, str), judged.tau))
+def _of_ratings(name: str, folder: Path, done: MetaEvaluation, sources: Sources | None) -> list[Variant]:
+    judged: Ratings = done.judged  # type: ignore[assignment]  # told apart by the caller
+    out = _counting(judged, dict(done.scores))
+    texts = [one for one in METRICS if one in done.scores]
+    others = [one.name for one in done.metrics if one.signature and one.name not in texts] if sources else []
+    for setup, other in _otherwise(name, folder) if texts or others else ():
+        scores = {} if not texts else of_tokens(_rows(other), _ptb(other), texts)
+        if others and sources is not None:
+            scores |= score_rows(_rows(other), others, sources).values
+        out.append(_taus(setup, other, {one: scores[one] for one in done.scores if one in scores}, other.tau))
+    for setup, tokens in (
+        ("lower-cased and split, no PTB tokens (' .' stays)", _lower),
+        ("as written, case kept", str),
+    ):
+        if texts:
+            out.append(_taus(setup, judged, of_tokens(_rows(judged), tokens, texts), judged.tau))
     return out
+
+
+def _otherwise(name: str, folder: Path) -> Sequence[tuple[str, Ratings]]:
+    """Read the benchmark with other rules for a candidate that is among its references."""
+    read = _READERS.get(name)
+    if read is None:
+        return ()
+    owns: list[tuple[str, flickr8k.Own]] = [("every row, candidate left among its references", "keep")]
+    if name == "flickr8k-expert":
+        owns.append(("every row, candidate removed from the references of its row", "remove-row"))
+    elif name == "composite":
+        owns.append(("candidate removed from the references of its row alone", "remove-row"))
+    return [(setup, read(folder, own)) for setup, own in owns]
+
+
+def _rows(judged: Ratings) -> Rows:
+    return Rows(judged.images, judged.captions, judged.references)
+
+
+def _ptb(judged: Ratings) -> Callable[[str], str]:
+    return tokenise([*judged.captions, *(text for own in judged.references for text in own)]).__getitem__
 
 
 def _lower(text: str) -> str:
@@ -149,63 +130,3 @@ def _tau(scores: Numbers, ratings: Numbers, tau: Tau) -> float:
 def _taus(setup: str, judged: Ratings, scores: dict[str, Numbers], tau: Tau) -> Variant:
     rows, ratings = judged.flat()
     return Variant(setup, {name: _tau(own[rows], ratings, tau) for name, own in scores.items()})
-
-
-def _scores(judged: Ratings, tokens: _Tokens) -> dict[str, Numbers]:
-    """Score BLEU-1, BLEU-4 and CIDEr on any tokens."""
-    groups: dict[tuple[str, tuple[str, ...]], list[int]] = {}
-    for row, key in enumerate(zip(judged.images, judged.references, strict=True)):
-        groups.setdefault(key, []).append(row)
-    held = list(groups.values())
-    captions = [tokens(text) for text in judged.captions]
-    references = [[tokens(text) for text in own] for _, own in groups]
-    statistics = np.full((len(captions), bleu.STATISTICS), np.nan)
-    for own, some in zip(held, references, strict=True):
-        if some:
-            counted = bleu.References(some)
-            for row in own:
-                statistics[row] = counted.statistics(captions[row])
-    values, _ = cider.of_tokens(captions, references, held)
-    return {"bleu-1": bleu_value(statistics, 1), "bleu-4": bleu_value(statistics, 4), "cider": values}
-
-
-def _of_pairs(folder: Path, done: MetaEvaluation, judged: Pairs) -> list[Variant]:
-    """Return mean accuracies under other rules for ties and, of Pascal-50S, other coins for tied votes."""
-    out = []
-    rules: list[tuple[str, Any]] = [
-        ("equal scores: a coin (published protocol)", "random"),
-        ("equal scores: half a point", "half"),
-        ("equal scores count as wrong (FLEUR)", "wrong"),
-        ("equal scores count for B (Polos)", "b"),
-    ]
-    for setup, ties in rules:
-        found = {
-            name: agreement.preferred(name, own, judged, ties, 0, done.seed).mean for name, own in done.scores.items()
-        }
-        out.append(Variant(setup, found))
-    rounded = {
-        name: agreement.preferred(
-            name, [(np.round(a, 8), np.round(b, 8)) for a, b in own], judged, "random", 0, done.seed
-        ).mean
-        for name, own in done.scores.items()
-    }
-    out.append(Variant("scores rounded to 8 digits: BLEU's guard against zero no longer breaks ties", rounded))
-    one = {
-        name: agreement.preferred(name, own[:1], judged, "random", 0, done.seed).mean
-        for name, own in done.scores.items()
-    }
-    out.append(Variant("one draw of references in place of the mean over draws", one))
-    labels = pascal50s.fleur_labels(folder) if judged.name == "pascal50s" else None
-    if labels is not None and len(labels) == judged.n:
-        other = with_labels(judged, labels)
-        changed = int(np.count_nonzero(other.labels != judged.labels))
-        found = {
-            name: agreement.preferred(name, own, other, "wrong", 0, done.seed).mean for name, own in done.scores.items()
-        }
-        out.append(Variant(f"labels of FLEUR's result files ({changed} differ), equal scores wrong", found))
-    return out
-
-
-def with_labels(judged: Pairs, labels: Sequence[int]) -> Pairs:
-    """Return the pairs with other labels."""
-    return replace(judged, labels=np.array(labels, np.int64))

@@ -69,7 +69,13 @@ def of_agreement(
     return {name: percentiles(values[:, column]) for column, name in enumerate(STATISTICS)}
 
 
-def of_means(values: Numbers, images: Labels, resamples: int = RESAMPLES, seed: int = SEED) -> Interval | None:
+def of_means(
+    values: Numbers,
+    images: Labels,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+    shares: Numbers | None = None,
+) -> Interval | None:
     """Return the interval of the mean of some rows' values; images are the resampled unit.
 
     Parameters
@@ -80,9 +86,12 @@ def of_means(values: Numbers, images: Labels, resamples: int = RESAMPLES, seed: 
         The image of each row, int64, shape (rows,).
     resamples, seed
         As in :func:`of_agreement`.
+    shares
+        What each row weighs, float64, shape (rows,); None: all the same.
     """
     count = int(images.max(initial=-1)) + 1
-    sums, sizes = np.bincount(images, values, count), np.bincount(images, minlength=count).astype(np.float64)
+    held = np.ones(len(values)) if shares is None else shares
+    sums, sizes = np.bincount(images, values * held, count), np.bincount(images, held, count)
     means = np.full(resamples, np.nan)
     for row, weights in enumerate(drawn(images, resamples, seed)):
         size = float(np.einsum("i,i->", weights, sizes))

@@ -48,6 +48,8 @@ class RatingResult:
         What papers print.
     signature
         How its scores were made.
+    label
+        What tables call it; empty: the usual name.
     """
 
     name: str
@@ -58,6 +60,12 @@ class RatingResult:
     tau: Tau
     published: Published | None = None
     signature: str = ""
+    label: str = ""
+
+    @property
+    def shown(self) -> str:
+        """What tables call it."""
+        return self.label or SHOWN.get(self.name, self.name)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, not times 100."""
@@ -90,7 +98,7 @@ class PairResult:
     accuracy
         By category, raw.
     intervals
-        The 95% interval of each, over images.
+        The 95% interval of each and of their mean, over images.
     counts
         Pairs of each category that count.
     ties
@@ -101,6 +109,8 @@ class PairResult:
         What papers print.
     signature
         How its scores were made.
+    label
+        What tables call it; empty: the usual name.
     """
 
     name: str
@@ -111,6 +121,12 @@ class PairResult:
     missing: int
     published: Published | None = None
     signature: str = ""
+    label: str = ""
+
+    @property
+    def shown(self) -> str:
+        """What tables call it."""
+        return self.label or SHOWN.get(self.name, self.name)
 
     @property
     def n(self) -> int:
@@ -198,7 +214,7 @@ class MetaEvaluation:
         """Return the table: computed beside published, times 100."""
         found = [one for one in self.metrics if isinstance(one, RatingResult)]
         pairs = [one for one in self.metrics if isinstance(one, PairResult)]
-        made = _ratings(found) if found or not pairs else _pairs(pairs)
+        made = _pairs(pairs) if self.judged.protocol == "pairs" else _ratings(found)
         return Table(made.columns, made.rows, self._below())
 
     def _below(self) -> tuple[str, ...]:
@@ -206,7 +222,7 @@ class MetaEvaluation:
         count = f"{judged.n:,} pairs" if judged.protocol == "pairs" else f"{len(judged.images):,} captions"
         more = "" if judged.protocol == "pairs" else f", {judged.n:,} single ratings, never averaged"
         lines = [f"{judged.name}: {count} of {len(set(judged.images)):,} images{more}; x100"]
-        lines += [f"excluded: {count:,} x {reason}" for reason, count in judged.excluded.items()]
+        lines += [f"excluded: {count:,} x {reason}" for reason, count in judged.excluded.items() if count]
         if judged.protocol == "pairs":
             lines.append(f"equal scores: {self.ties}; mean over {len(judged.draws)} draws of references")
         if self.resamples:
@@ -239,7 +255,7 @@ def _ratings(found: Sequence[RatingResult]) -> Table:
         own = one.agreement
         rows.append(
             (
-                SHOWN.get(one.name, one.name),
+                one.shown,
                 _hundred(own.tau_b, 2),
                 _printed(one.published, "tau_b"),
                 _hundred(own.tau_c, 2),
@@ -254,16 +270,20 @@ def _ratings(found: Sequence[RatingResult]) -> Table:
 
 
 def _pairs(found: Sequence[PairResult]) -> Table:
-    names = list(dict.fromkeys(name for one in found for name in one.accuracy))
+    """Return a row a metric; intervals and published numbers have columns where there are some."""
+    names = [*dict.fromkeys(name for one in found for name in one.accuracy), "mean"]
+    between = any(interval is not None for one in found for interval in one.intervals.values())
+    printed = any(one.published is not None for one in found)
     columns = [Column("metric", "left")]
-    for name in (*names, "mean"):
-        columns += [Column(name), Column("published")]
+    for name in names:
+        columns += [Column(name), *[Column("95% CI")] * between, *[Column("published")] * printed]
     columns += [Column("ties"), Column("n")]
     rows = []
     for one in found:
-        cells = [SHOWN.get(one.name, one.name)]
+        cells = [one.shown]
         for name in names:
-            cells += [_hundred(one.accuracy.get(name)), _printed(one.published, name)]
-        cells += [_hundred(one.mean), _printed(one.published, "mean"), f"{one.ties:g}", f"{one.n}"]
-        rows.append(tuple(cells))
+            cells.append(_hundred(one.mean if name == "mean" else one.accuracy.get(name)))
+            cells += [_between(one.intervals.get(name))] * between
+            cells += [_printed(one.published, name)] * printed
+        rows.append((*cells, f"{one.ties:g}", f"{one.n}"))
     return Table(tuple(columns), tuple(rows))

@@ -11,7 +11,7 @@ from clipstore.errors import InputError
 from clipstore.evalset import EvalSet
 from clipstore.evalset.systems import one_each
 from clipstore.evaluate.measuring import measure_systems, needs_images
-from clipstore.evaluate.names import IMAGE, metric_name
+from clipstore.evaluate.names import IMAGE, metric_names
 from clipstore.items import EvalItem, Image
 from clipstore.metaeval import cider, cross
 from clipstore.metrics import recipes
@@ -138,7 +138,7 @@ def chosen(metrics: Sequence[str] | None, *, extra: bool, images: bool) -> list[
         Whether there are images: without them CLIP-S is not asked for unless by name.
     """
     if metrics is not None:
-        return list(dict.fromkeys(metric_name(name) for name in metrics))
+        return metric_names(metrics)
     if extra and not images:
         return []
     return [*IMAGE, *USUAL]

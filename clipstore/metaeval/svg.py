@@ -41,8 +41,9 @@ def lines(series: Mapping[str, Sequence[float]], marks: Sequence[str], title: st
         return _TOP + (HEIGHT - _TOP - _BOTTOM) * (high - value) / (high - low)
 
     half = HEIGHT // 2
+    size = f'viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}"'
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" {_FONT}>',
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" {_FONT}>',
         f"<title>{escape(title)}</title>",
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
         f'<text x="{WIDTH / 2:.0f}" y="16" text-anchor="middle" font-weight="bold">{escape(title)}</text>',

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from clipstore.errors import InputError
+from clipstore.evaluate.names import IMAGE
 from clipstore.metaeval import agreement, pictures
 from clipstore.metaeval.external import External
 from clipstore.metaeval.intervals import RESAMPLES, SEED
@@ -112,13 +113,22 @@ def _of_images(judged: Ratings | Pairs, found: Mapping[str, Path]) -> tuple[str,
     )
 
 
+def _described(benchmark: str, name: str, scored: Scored, sources: Sources) -> dict[str, Any]:
+    """Return what a result says beside its numbers; CLIP-S made by another recipe goes by that recipe's name."""
+    label = sources.recipe.shown[IMAGE.index(name)] if name in IMAGE and name in scored.signatures else ""
+    return {
+        "published": published(benchmark, label or name),
+        "signature": scored.signatures.get(name, ""),
+        "label": label,
+    }
+
+
 def _ratings(base: MetaEvaluation, judged: Ratings, metrics: Sequence[str], sources: Sources) -> MetaEvaluation:
     scored = score_rows(Rows(judged.images, judged.captions, judged.references), metrics, sources)
     results = [
         replace(
             agreement.rated(name, values, judged, base.resamples, base.seed),
-            published=published(judged.name, name),
-            signature=scored.signatures.get(name, ""),
+            **_described(judged.name, name, scored, sources),
         )
         for name, values in scored.values.items()
     ]
@@ -137,8 +147,7 @@ def _pairs(base: MetaEvaluation, judged: Pairs, metrics: Sequence[str], sources:
     results = [
         replace(
             agreement.preferred(name, draws, judged, base.ties, base.resamples, base.seed),
-            published=published(judged.name, name),
-            signature=first.signatures.get(name, ""),
+            **_described(judged.name, name, first, sources),
         )
         for name, draws in scores.items()
     ]

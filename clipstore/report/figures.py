@@ -41,16 +41,23 @@ def write_figures(report: Report, folder: Path, form: Literal["svg", "png", "pdf
     names = []
     for one in figures(report):
         name = f"{one.name}.{form}"
-        save(folder / name, one.standalone.encode() if form == "svg" else _converted(one.standalone, form))
+        save(folder / name, one.standalone.encode() if form == "svg" else converted(one.standalone, form))
         names.append(name)
     return names
 
 
-def _converted(markup: str, form: Literal["png", "pdf"]) -> bytes:
+def converted(markup: str, form: Literal["png", "pdf"]) -> bytes:
+    """Return an SVG drawing as PNG (at 300 dots an inch) or PDF.
+
+    Raises
+    ------
+    InputError
+        When CairoSVG or the Cairo library is missing.
+    """
     try:
         import cairosvg
     except (ImportError, OSError) as error:  # OSError: the package is there, the Cairo library is not
-        msg = f"{form} needs CairoSVG and the Cairo library: pip install 'clipstore[plots]', or use --plot-format svg"
+        msg = f"{form} needs CairoSVG and the Cairo library: pip install 'clipstore[plots]', or draw SVG"
         raise InputError(msg) from error
     if form == "png":
         return bytes(cairosvg.svg2png(bytestring=markup.encode(), scale=300 / 96))

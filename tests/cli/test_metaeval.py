@@ -1,12 +1,14 @@
 """``clipstore metaeval``: what a user types, sees and gets as exit code."""
 
 import json
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import drawn
 import pytest
 from clipstore_cli import commands, inputs, main
+from PIL import Image
 
 from clipstore.encoders.fake import FakeEncoder
 
@@ -85,8 +87,89 @@ def test_pairs_of_your_own(run):
     """Accuracy by category, the rule for ties said."""
     code, out, _ = run("pairs", "--data", "pairs.jsonl", "--images", "images", "--metric", "clip-s", "--ties", "half")
     assert code == 0
-    assert out.splitlines()[0].split("\t")[:4] == ["metric", "x", "published", "y"]
+    assert out.splitlines()[0].split("\t")[:6] == ["metric", "x", "95% CI", "y", "95% CI", "mean"]
+    low, high = out.splitlines()[1].split("\t")[2].split("-")
+    assert 0 <= float(low) <= float(high) <= 100
     assert "equal scores: half" in out
+
+
+def test_exclusions_that_excluded_nothing_are_not_printed(run):
+    """A count of zero stays in the JSON and out of the table."""
+    given = ("pairs", "--data", "pairs.jsonl", "--metric", "length", "--resamples", "0")
+    assert "excluded" not in run(*given)[1]
+    assert json.loads(run(*given, "--json")[1])["excluded"] == {"tied label (a coin)": 0}
+
+
+def test_pairs_without_a_metric_print_no_empty_table(run):
+    """CLIP-S of pairs without images: the reason on stderr, no table of ratings without rows."""
+    code, out, err = run("pairs", "--data", "pairs.jsonl", "--metric", "clip-s")
+    assert (code, out) == (1, "")
+    assert "clip-s: looks at images" in err
+    code, out, _ = run("pairs", "--data", "pairs.jsonl", "--metric", "clip-s", "--json")
+    assert (code, json.loads(out)["metrics"]) == (1, [])
+
+
+def test_texts_alone_leave_no_store(run, desk):
+    """No image is looked at, no store is named and none is here: none is made; one that is named is."""
+    for words in (
+        (*OWN, "--metric", "length"),
+        ("nope", "--data", "ratings.jsonl"),
+        ("flickr8k-expert", "--data", "."),
+        ("probe", "--refs", "refs.json", "--metric", "length"),
+    ):
+        run(*words)
+        assert not (desk / ".clipstore").exists(), words
+    run(*OWN, "--metric", "length", "--store", "mine")
+    assert (desk / "mine").is_dir()
+
+
+def test_explain_keeps_to_the_metrics_asked_for(run, desk):
+    """``--explain`` shows what ``--metric`` and ``--scores`` name, and needs no Java for metrics without texts."""
+    (desk / "scores.txt").write_text("\n".join(str(row) for row in range(2 * COUNT)), encoding="utf-8")
+    given = (*OWN, "--metric", "length", "--scores", "mine=scores.txt", "--explain", "--resamples", "0")
+    code, out, _ = run(*given)
+    assert code == 0
+    (header,) = (line for line in out.splitlines() if line.startswith("set-up"))
+    assert header.split("\t") == ["set-up", "mine", "length"]
+    found = json.loads(run(*given, "--json")[1])
+    assert [one["setup"] for one in found["explain"]][:2] == ["published protocol (tau_c)", "tau_b in place of tau_c"]
+    assert {name for one in found["explain"] for name in one["values"]} == {"mine", "length"}
+
+
+def test_explain_of_pairs(run):
+    """Each set-up has a row with its categories; published numbers would stand above."""
+    given = ("pairs", "--data", "pairs.jsonl", "--metric", "length", "--explain", "--resamples", "0")
+    code, out, _ = run(*given)
+    assert code == 0
+    (header,) = (line for line in out.splitlines() if line.startswith("metric\tset-up"))
+    assert header.split("\t") == ["metric", "set-up", "x", "y", "mean", "off by"]
+    assert any(line.startswith("length\tequal scores count as wrong (FLEUR)\t") for line in out.splitlines())
+    (first, *_) = json.loads(run(*given, "--json")[1])["explain"]
+    assert first["accuracy"]["length"].keys() == {"x", "y"}
+
+
+def test_a_scorer_of_your_own(run, desk, monkeypatch):
+    """``--metric MODULE:NAME`` of a scorer of image and caption together: its numbers are kept in the store."""
+    (desk / "scorers.py").write_text(
+        "import numpy as np\n"
+        "from clipstore.encoders.fake import FakeEncoder\n"
+        "from clipstore.encoders.protocol import Fingerprint\n"
+        "class Lengths:\n"
+        "    fingerprint = Fingerprint({'kind': 'lengths'})\n"
+        "    environment = {'device': 'fake'}\n"
+        "    def prepare_image(self, image): return FakeEncoder().prepare_image(image)\n"
+        "    def score(self, image, texts): return np.array([len(text) for text in texts], np.float32)\n"
+        "lengths = Lengths()\n",
+        encoding="utf-8",
+    )
+    monkeypatch.syspath_prepend(desk)
+    code, out, _ = run(*OWN, "--images", "images", "--metric", "scorers:lengths")
+    assert code == 0
+    assert out.splitlines()[1].split("\t")[0] == "scorers:lengths"
+    assert "scorer:" in out
+    code, _, err = run(*OWN, "--metric", "scorers:lengths")
+    assert code == 1
+    assert "looks at images" in err
 
 
 def test_scores_from_a_file_and_a_function(run, desk):
@@ -107,6 +190,26 @@ def test_systems_and_gain_and_a_plot(run, desk):
     assert "2 systems prove little" in out
     assert "information gain" in out
     assert ET.parse(desk / "gain.svg").getroot().tag.endswith("svg")
+
+
+def test_a_plot_as_png_and_pdf(run, desk):
+    """The file's name says which; both hold the drawing at its own proportions."""
+    pytest.importorskip("cairosvg", reason="clipstore[plots] is not installed", exc_type=(ImportError, OSError))
+    given = (*OWN, "--images", "images", "--metric", "ref-clip-s", "--curve")
+    assert run(*given, "--plot", "curve.png")[0] == 0
+    with Image.open(desk / "curve.png") as drawn_one:
+        assert (drawn_one.format, drawn_one.size) == ("PNG", (2000, 1250))
+    assert run(*given, "--plot", "curve.pdf")[0] == 0
+    assert (desk / "curve.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_a_plot_without_cairo_is_refused_before_any_work(run, desk, monkeypatch):
+    """The message names the extra; nothing was computed."""
+    monkeypatch.setitem(sys.modules, "cairosvg", None)
+    code, out, err = run(*OWN, "--metric", "length", "--curve", "--plot", "curve.png")
+    assert (code, out) == (2, "")
+    assert "pip install 'clipstore[plots]'" in err
+    assert not (desk / "curve.png").exists()
 
 
 def test_a_curve_of_references(run):
@@ -145,6 +248,8 @@ def test_to_a_file(run, desk):
         (("ratings",), "no data"),
         (("probe",), "give --refs"),
         (("flickr8k", "--data", "."), "no benchmark is called 'flickr8k'"),
+        (("flickr8k", "--data", "."), "and probe for your own references"),
+        ((*OWN, "--metric", "zz"), "length, none, and MODULE:NAME for your own"),
         (("flickr8k-expert", "--data", "."), "ExpertAnnotations.txt"),
         ((*OWN, "--metric", "blue"), "no metric is called 'blue'"),
         ((*OWN, "--metric", "nowhere:f"), "importable here"),
@@ -159,7 +264,9 @@ def test_wrong_words_are_named(run, words, said):
     assert said in err
 
 
-@pytest.mark.parametrize("flags", [["--plot", "out.svg"], ["--curve", "--plot", "out.png"]])
+@pytest.mark.parametrize(
+    "flags", [["--plot", "out.svg"], ["--curve", "--plot", "out.jpg"], ["--curve", "--plot", "nowhere/out.svg"]]
+)
 def test_a_drawing_that_would_not_be_made_is_refused(desk, capsys, flags):
     """--plot without something to draw, or under a name of another kind: exit 2, no file."""
     code = main.call(["metaeval", "ratings", "--data", "ratings.jsonl", "--metric", "length", *flags])

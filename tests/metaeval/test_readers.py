@@ -1,5 +1,7 @@
 """Readers of benchmarks: rows as published, and every exclusion counted."""
 
+import json
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -49,15 +51,33 @@ def test_a_missing_file_is_named_with_origin_count_and_checksum(tmp_path):
         read("flickr8k-expert", tokens(tmp_path))
     for part in ("ExpertAnnotations.txt", "Hodosh", "5,822 lines", "md5:bc1d95194465b7f5210d41f511fec4d6"):
         assert part in str(caught.value)
+    assert "token" not in str(caught.value)
     with pytest.raises(InputError, match="no such folder"):
         read("flickr8k-expert", tmp_path / "nowhere")
 
 
+LACKING = {
+    "flickr8k-expert": ["ExpertAnnotations.txt", "5,822 lines", "Flickr8k.token.txt", "40,460 lines"],
+    "flickr8k-cf": ["CrowdFlowerAnnotations.txt", "47,830 lines", "Flickr8k.token.txt", "Flickr8k_text.zip"],
+    "composite": ["composite.tsv", "11,985 rows", "Flickr8k.token.txt", "annotations.json", "cocodataset.org"],
+    "pascal50s": ["pascal_50s.json", "4 x 1,000 pairs", "pascal50S.mat", "md5:c0f6b2243dfc9def6623f5085339a8c3"],
+    "pascal50s-11": ["pascal_50s_11.json", "pascal50S.mat", "vrama91.github.io/cider"],
+    "abstract50s": ["pair_abstract.mat", "400 pairs", "consensus_abstract.mat", "19,200 triplets"],
+    "foil": ["foilv1.0_test_2017.json", "foilunitn.github.io", "198,960 captions", "captions_val2014.json", "40,504"],
+    "thumb": ["mscoco_THumB-1.0.jsonl", "github.com/jungokasai/THumB", "2,500 lines", "585,296 bytes"],
+    "polaris": ["polaris_test.csv", "yuwd/Polaris", "26,122 rows"],
+    "nebula": ["nebula_test.csv", "Ka2ukiMatsuda/Nebula", "spica_test.csv", "hiranohachiman/Spica"],
+}
+
+
 @pytest.mark.parametrize("name", [name for name in BENCHMARKS if name not in {"ratings", "pairs"}])
 def test_every_benchmark_says_what_it_lacks(tmp_path, name):
-    """An empty folder: each names its first file and the remedy."""
-    with pytest.raises(InputError, match="put it into the folder of --data"):
+    """An empty folder: each names every file, where it is from, what it holds, its checksum or that none is known."""
+    with pytest.raises(InputError, match=r"put (it|them) into the folder of --data") as caught:
         read(name, tmp_path)
+    for part in LACKING[name]:
+        assert part in str(caught.value)
+    assert "md5:" in str(caught.value) or "no checksum of it is known" in str(caught.value)
 
 
 def test_a_file_that_is_not_the_published_one_is_said(tmp_path):
@@ -127,7 +147,7 @@ def test_foil_makes_one_pair_an_image_in_two_sizes(tmp_path):
 def test_thumb_adds_up_the_human_score_and_names_systems(tmp_path):
     """(P + R) / 2 plus penalties; the rated caption leaves the references."""
     rows = [
-        {"SYS": "Up-Down", "image": "x_1.jpg", "hyp": "a dog", "P": 4, "R": 3, "Flu": -0.5, "Con": 0, "Inc": 0},
+        {"SYS": "Up-Down", "image": "x_1.jpg", "hyp": "a dog", "P": 4, "R": 3, "Fl": -0.5, "Con": 0, "Inc": 0},
         {"SYS": "Human", "image": "x_1.jpg", "hyp": "A dog runs", "human_score": 4.75},
     ]
     write(tmp_path / "mscoco_THumB-1.0.jsonl", rows)
@@ -142,6 +162,18 @@ def test_thumb_adds_up_the_human_score_and_names_systems(tmp_path):
     assert found.references == (("a dog runs", "the dog"), ("the dog",))
 
 
+def test_thumb_comes_with_its_references(tmp_path):
+    """``mscoco_references.json`` of the same folder: JSON lines by the number in the image's name; nothing is noted."""
+    image = "COCO_val2014_000000000974.jpg"
+    write(tmp_path / "mscoco_THumB-1.0.jsonl", [{"SYS": "Human", "image": image, "hyp": "a dog", "human_score": 4}])
+    assert "mscoco_references.json" in thumb.read(tmp_path).notes[0]
+    text = json.dumps({"seg_id": "974", "refs": ["a  dog runs", "the dog"]}) + "\n"
+    (tmp_path / "mscoco_references.json").write_text(text, encoding="utf-8")
+    found = thumb.read(tmp_path)
+    assert found.references == (("a dog runs", "the dog"),)
+    assert not found.notes
+
+
 def test_polaris_reads_references_as_json_or_python(tmp_path):
     """A cell may be a list in either spelling."""
     (tmp_path / "polaris_test.csv").write_text(
@@ -153,11 +185,21 @@ def test_polaris_reads_references_as_json_or_python(tmp_path):
     assert found.ratings[:, 0].tolist() == [0.5, 0.75]
 
 
+def test_nebula_as_the_hub_has_it(tmp_path):
+    """The image's bytes stand beside its name; without the corrections a note says so."""
+    row = {"file_name": ["1.jpg"], "image": [{"bytes": b"x"}], "refs": [["r"]], "mt": ["a"], "human_score": [0.5]}
+    pq.write_table(pa.table(row), tmp_path / "nebula_test.parquet")
+    found = polaris.nebula(tmp_path)
+    assert found.images == ("1.jpg",)
+    assert "not corrected" in found.notes[-1]
+
+
 def test_nebula_takes_corrected_scores(tmp_path):
-    """Scores of the correction replace those of the release, by image and caption."""
+    """Scores of the correction replace those of the release, by image and caption; the mean where there are several."""
     pq.write_table(pa.table({"mt": ["a", "b"], "refs": [["r"], ["s"]], "score": [0.1, 0.2], "imgid": ["1", "2"]}),
                    tmp_path / "nebula_test.parquet")  # fmt: skip
-    (tmp_path / "nebula_test_corrected.csv").write_text("imgid,mt,score\n2,b,0.9\n", encoding="utf-8")
+    (tmp_path / "spica_test.csv").write_text("imgid,mt,score\n2.jpg,b,0.8\n", encoding="utf-8")
+    (tmp_path / "spica_val.csv").write_text("imgid,mt,score\n2,b,1.0\n", encoding="utf-8")
     found = polaris.nebula(tmp_path)
     assert found.ratings[:, 0].tolist() == [0.1, 0.9]
     assert "1 scores are the corrected ones" in found.notes

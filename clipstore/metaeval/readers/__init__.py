@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from clipstore.errors import InputError
@@ -19,7 +18,7 @@ BENCHMARKS: Final[Mapping[str, Callable[[Path], Ratings | Pairs]]] = {
     "flickr8k-cf": flickr8k.crowd,
     "composite": composite.read,
     "pascal50s": pascal50s.read,
-    "pascal50s-11": partial(pascal50s.read, votes=11),
+    "pascal50s-11": pascal50s.read_11,
     "abstract50s": pascal50s.abstract,
     "foil": foil.read,
     "thumb": thumb.read,

@@ -15,7 +15,7 @@ from clipstore.formats import read_references
 from clipstore.metaeval.pictures import image_key
 from clipstore.metaeval.protocols import Ratings
 from clipstore.metaeval.readers import flickr8k
-from clipstore.metaeval.readers.files import Wanted, column, joined, number, read_json, records
+from clipstore.metaeval.readers.files import Wanted, column, find_all, joined, number, read_json, records
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,8 +30,14 @@ ROWS: Final = Wanted(
     "11,985 rows of 3,995 images",
     "d2f86838b48212fa45364650790cf98b",
 )
-COCO: Final = Wanted("annotations.json", "COCO captions val2014, or the Karpathy test split in that layout")
-FLICKR30K: Final = Wanted("references.json", "Flickr30k, the 1,000 images of the test split: id -> references")
+COCO: Final = Wanted(
+    "annotations.json",
+    "captions_val2014.json of cocodataset.org's annotations_trainval2014.zip, or the Karpathy test split so written",
+    "40,504 images, or 5,000",
+)
+FLICKR30K: Final = Wanted(
+    "references.json", "Flickr30k's test split (dataset_flickr30k.json), written as id -> references", "1,000 images"
+)
 EXPECTED: Final = 11_985
 _WHAT: Final = {
     "remove": "rated caption among the references (removed for all rows of its image)",
@@ -51,9 +57,9 @@ def read(folder: Path, own: Own = "remove") -> Ratings:
     own
         What happens to a candidate that is among its references; published tables remove it there.
     """
-    path = ROWS.find(folder)
+    path, tokens, coco = find_all(folder, ROWS, flickr8k.TOKENS, COCO)
     table = records(path)
-    known = _references(folder)
+    known = _references(tokens, FLICKR30K.find(_near(folder, "flickr30k")), coco)
     read_rows, lost = _rows(table, path, known)
     rated: dict[str, set[str]] = {}
     for image, caption, *_ in read_rows:
@@ -102,12 +108,11 @@ def _bare(text: str) -> str:
     return "".join(mark for mark in text.casefold() if mark.isalnum())
 
 
-def _references(folder: Path) -> dict[str, tuple[str, ...]]:
-    out = {image: tuple(some.values()) for image, some in flickr8k.captions_of(flickr8k.TOKENS.find(folder)).items()}
-    flickr30k = read_references(FLICKR30K.find(_near(folder, "flickr30k")))
-    pairs = zip(flickr30k.ids, flickr30k.texts, strict=True)
+def _references(tokens: Path, flickr30k: Path, coco: Path) -> dict[str, tuple[str, ...]]:
+    out = {image: tuple(some.values()) for image, some in flickr8k.captions_of(tokens).items()}
+    read_30k = read_references(flickr30k)
+    pairs = zip(read_30k.ids, read_30k.texts, strict=True)
     out |= {image_key(str(key)): tuple(map(joined, some)) for key, some in pairs}
-    coco = COCO.find(folder)
     value = read_json(coco)
     try:
         names = {image["id"]: image_key(image["file_name"]) for image in value["images"]}

@@ -47,15 +47,13 @@ class Wanted:
         InputError
             When it is nowhere; the message says which file, from where, and what it should hold.
         """
-        found = self.search(folder)
-        if found is not None:
-            return found
-        expected = ", ".join(part for part in (self.count, f"md5:{self.md5}" if self.md5 else "") if part)
-        msg = (
-            f"{folder}: no {self.name} there or one folder below. It comes from {self.origin}"
-            f"{f' ({expected})' if expected else ''}: put it into the folder of --data"
-        )
-        raise InputError(msg)
+        return find_all(folder, self)[0]
+
+    @property
+    def described(self) -> str:
+        """What it is called, where it comes from, what it holds and its checksum."""
+        checksum = f"md5:{self.md5}" if self.md5 else "no checksum of it is known"
+        return f"{self.name}, from {self.origin} ({', '.join(part for part in (self.count, checksum) if part)})"
 
     def search(self, folder: Path) -> Path | None:
         """Return the file, None where it is nowhere."""
@@ -72,6 +70,23 @@ class Wanted:
             return ""
         own = hashlib.md5(path.read_bytes(), usedforsecurity=False).hexdigest()
         return "" if own == self.md5 else f"{path.name} has md5:{own}, the published file md5:{self.md5}"
+
+
+def find_all(folder: Path, *wanted: Wanted) -> list[Path]:
+    """Return several files, each in the folder itself or in one below it.
+
+    Raises
+    ------
+    InputError
+        When some are nowhere; the message says of every one what it is, from where, what it holds and its checksum.
+    """
+    found = [one.search(folder) for one in wanted]
+    missing = [one.described for one, path in zip(wanted, found, strict=True) if path is None]
+    if missing:
+        what = "a file is" if len(missing) == 1 else f"{len(missing)} files are"
+        msg = f"{folder}: {what} not there or one folder below: {'; '.join(missing)}: put it into the folder of --data"
+        raise InputError(msg if len(missing) == 1 else msg.replace(": put it into", ": put them into"))
+    return [path for path in found if path is not None]
 
 
 def joined(text: str) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from clipstore.errors import BadFormat
 from clipstore.metaeval.protocols import Ratings
 from clipstore.metaeval.published import BLEU_4_CF
-from clipstore.metaeval.readers.files import Wanted, joined, lines, number, read_text
+from clipstore.metaeval.readers.files import Wanted, find_all, joined, lines, number, read_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +22,7 @@ Own = Literal["drop", "remove", "remove-row", "keep"]
 """A candidate found among its image's references: drop the row, remove the reference for all rows of the
 image or for its own row alone, or keep both."""
 
-_ORIGIN = "the text archive of Flickr8k (Hodosh et al. 2013)"
+_ORIGIN = "the text archive of Flickr8k, Flickr8k_text.zip (Hodosh et al. 2013)"
 EXPERT: Final = Wanted("ExpertAnnotations.txt", _ORIGIN, "5,822 lines", "bc1d95194465b7f5210d41f511fec4d6")
 CROWD: Final = Wanted("CrowdFlowerAnnotations.txt", _ORIGIN, "47,830 lines", "225f7217b50d1504bf448f91dd2e1a21")
 TOKENS: Final = Wanted("Flickr8k.token.txt", _ORIGIN, "40,460 lines", "bb65d4d46ba6cb856d8f17da6d9d7e5d")
@@ -57,7 +57,7 @@ class _Judgements:
     """The lines of a file of judgements, with captions looked up."""
 
     def __init__(self, folder: Path, wanted: Wanted) -> None:
-        self.path, tokens = wanted.find(folder), TOKENS.find(folder)
+        self.path, tokens = find_all(folder, wanted, TOKENS)
         differ = (wanted.differs(self.path), TOKENS.differs(tokens))
         self.notes = tuple(note for note in differ if note)
         self.captions = captions_of(tokens)

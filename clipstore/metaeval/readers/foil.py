@@ -13,13 +13,15 @@ import numpy as np
 
 from clipstore.errors import BadFormat
 from clipstore.metaeval.protocols import Pairs
-from clipstore.metaeval.readers.files import Wanted, joined, read_json
+from clipstore.metaeval.readers.files import Wanted, find_all, joined, read_json
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-FOILS: Final = Wanted("foilv1.0_test_2017.json", "foilunitn.github.io", "about 32,000 images, 198,960 captions")
-COCO: Final = Wanted("captions_val2014.json", "COCO annotations_trainval2014", "40,504 images")
+FOILS: Final = Wanted(
+    "foilv1.0_test_2017.json", "foilunitn.github.io", "32,150 images, 198,960 captions, half of them foils"
+)
+COCO: Final = Wanted("captions_val2014.json", "annotations_trainval2014.zip of cocodataset.org", "40,504 images")
 SEED: Final = 0
 SIZES: Final = (1, 4)
 
@@ -34,7 +36,7 @@ def read(folder: Path, seed: int = SEED) -> Pairs:
     seed
         Of the pair drawn for each image, and of its one reference.
     """
-    path, coco = FOILS.find(folder), COCO.find(folder)
+    path, coco = find_all(folder, FOILS, COCO)
     known: dict[int, list[str]] = {}
     for one in _list(read_json(coco), "annotations", coco):
         known.setdefault(one["image_id"], []).append(joined(one["caption"]))

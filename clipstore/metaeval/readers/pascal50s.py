@@ -14,8 +14,8 @@ import numpy as np
 from clipstore.errors import BadFormat, InputError
 from clipstore.metaeval.pictures import image_key
 from clipstore.metaeval.protocols import Pairs
-from clipstore.metaeval.published import PASCAL_VOTES
-from clipstore.metaeval.readers.files import Wanted, column, joined, load_mat, read_json, read_text
+from clipstore.metaeval.published import PASCAL_BLEU, PASCAL_VOTES
+from clipstore.metaeval.readers.files import Wanted, column, find_all, joined, load_mat, read_json, read_text
 from clipstore.metaeval.readers.mat import VOTES, consensus, text
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ DRAWS, REFERENCES, SEED = 5, 5, 0
 CATEGORIES: Final = {1: "HC", 2: "HI", 3: "HM", 4: "MM"}
 _ABSTRACT: Final = {1: "same image", 2: "other image"}
 
-_ORIGIN: Final = "the CIDEr consensus data of Vedantam et al. 2015"
+_ORIGIN: Final = "the CIDEr consensus data of Vedantam et al. 2015, vrama91.github.io/cider"
 LABELS: Final = Wanted(
     "pascal_50s.json",
     "FLEUR's repository: pairs with the majority of 48 votes",
@@ -47,7 +47,7 @@ ABSTRACT_PAIRS: Final = Wanted("pair_abstract.mat", _ORIGIN, "400 pairs")
 ABSTRACT_VOTED: Final = Wanted("consensus_abstract.mat", _ORIGIN, "19,200 triplets")
 
 
-def read(folder: Path, votes: int = 48, seed: int = SEED) -> Pairs:
+def read(folder: Path, votes: int = 48, seed: int = SEED, *, draws: int = DRAWS, keep: bool = False) -> Pairs:
     """Read Pascal-50S: from ``pascal_50s.json`` and ``pascal50S.mat``, or from the two consensus files.
 
     Parameters
@@ -57,15 +57,18 @@ def read(folder: Path, votes: int = 48, seed: int = SEED) -> Pairs:
     votes
         48, as the erratum of the CLIPScore paper says, or 11 as its first version did (from
         ``pascal_50s_11.json``).
-    seed
-        Of the draws of references.
+    seed, draws
+        Of the draws of references, and how many there are.
+    keep
+        Leave the pairs' own captions among the sentences that references are drawn from; published
+        tables take them out.
     """
     if votes == VOTES and LABELS.search(folder) is None and PAIRS.search(folder) is not None:
         return _of_consensus(
-            "pascal50s", consensus(PAIRS.find(folder), VOTED.find(folder)), CATEGORIES, seed, PASCAL_VOTES
+            "pascal50s", consensus(*find_all(folder, PAIRS, VOTED)), CATEGORIES, seed, PASCAL_VOTES, draws
         )
     wanted = LABELS if votes == VOTES else LABELS_11
-    path, sentences = wanted.find(folder), SENTENCES.find(folder)
+    path, sentences = find_all(folder, wanted, SENTENCES)
     rows = _labelled(read_json(path), path)
     pools = _sentences(sentences)
     lost = sorted({row[0] for row in rows} - pools.keys())
@@ -75,7 +78,7 @@ def read(folder: Path, votes: int = 48, seed: int = SEED) -> Pairs:
     said: dict[str, set[str]] = {}
     for image, first, second, *_ in rows:
         said.setdefault(image, set()).update((_bare(first), _bare(second)))
-    left = {image: tuple(one for one in pools[image] if _bare(one) not in said[image]) for image in said}
+    left = {image: tuple(one for one in pools[image] if keep or _bare(one) not in said[image]) for image in said}
     removed = sum(len(pools[image]) - len(left[image]) for image in said)
     differ = [note for note in (wanted.differs(path), SENTENCES.differs(sentences)) if note]
     return Pairs(
@@ -83,11 +86,11 @@ def read(folder: Path, votes: int = 48, seed: int = SEED) -> Pairs:
         tuple(row[0] for row in rows),
         tuple(row[1] for row in rows),
         tuple(row[2] for row in rows),
-        draws_of([row[0] for row in rows], left, seed),
+        draws_of([row[0] for row in rows], left, seed, draws),
         np.array([row[3] for row in rows], np.int64),
         tuple(row[4] for row in rows),
         {"sentence that is a caption of its image's pairs (not drawn as a reference)": removed},
-        (*differ, f"{DRAWS} draws of {REFERENCES} references an image, seed {seed}", PASCAL_VOTES),
+        (*differ, f"{draws} draws of {REFERENCES} references an image, seed {seed}", PASCAL_VOTES, PASCAL_BLEU),
     )
 
 
@@ -120,10 +123,15 @@ def draws_of(
     return tuple(out)
 
 
-def abstract(folder: Path, seed: int = SEED) -> Pairs:
+def read_11(folder: Path, *, draws: int = DRAWS, keep: bool = False) -> Pairs:
+    """Read Pascal-50S with the 11 votes that the first version of the CLIPScore paper used."""
+    return read(folder, 11, draws=draws, keep=keep)
+
+
+def abstract(folder: Path, seed: int = SEED, *, draws: int = DRAWS) -> Pairs:
     """Read Abstract-50S: 400 pairs, 200 of them with a caption of another image, 48 votes each."""
-    rows = consensus(ABSTRACT_PAIRS.find(folder), ABSTRACT_VOTED.find(folder))
-    return _of_consensus("abstract50s", rows, _ABSTRACT, seed, "length and a random image get 53")
+    rows = consensus(*find_all(folder, ABSTRACT_PAIRS, ABSTRACT_VOTED))
+    return _of_consensus("abstract50s", rows, _ABSTRACT, seed, "length and a random image get 53", draws)
 
 
 def _of_consensus(
@@ -132,6 +140,7 @@ def _of_consensus(
     categories: Mapping[int, str],
     seed: int,
     note: str,
+    draws: int,
 ) -> Pairs:
     keys = [str(number) for number in range(len(rows))]
     pools = {key: row[5] for key, row in zip(keys, rows, strict=True)}
@@ -140,11 +149,11 @@ def _of_consensus(
         tuple(row[0] for row in rows),
         tuple(row[1] for row in rows),
         tuple(row[2] for row in rows),
-        draws_of(keys, pools, seed),
+        draws_of(keys, pools, seed, draws),
         np.array([row[3] for row in rows], np.int64),
         tuple(categories.get(row[4], str(row[4])) for row in rows),
         {"tied votes (a coin each draw)": sum(row[3] < 0 for row in rows)},
-        (f"{DRAWS} draws of {REFERENCES} references a pair, seed {seed}", note),
+        (f"{draws} draws of {REFERENCES} references a pair, seed {seed}", note),
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -27,13 +28,17 @@ def _either(stem: str, origin: str, count: str) -> tuple[Wanted, ...]:
     return tuple(Wanted(f"{stem}.{ending}", origin, count) for ending in _NAMES)
 
 
-POLARIS: Final = _either(
-    "polaris_test", "yuwd/Polaris on the hub, the test split", "26,123 rows; 131,020 ratings in all"
-)
+POLARIS: Final = _either("polaris_test", "yuwd/Polaris on the hub, the test split", "26,122 rows of 131,020")
 NEBULA: Final = _either(
-    "nebula_test", "Ka2ukiMatsuda/Nebula on the hub, the test split", "the corrected scores of hiranohachiman/Spica"
+    "nebula_test",
+    "Ka2ukiMatsuda/Nebula on the hub, the test split; beside it spica_train.csv, spica_val.csv and spica_test.csv of "
+    "hiranohachiman/Spica, which hold its corrected scores",
+    "of 32,978 images in all",
 )
-CORRECTED: Final = Wanted("nebula_test_corrected.csv", "hiranohachiman/Spica: imgid, mt and score")
+CORRECTED: Final = tuple(
+    Wanted(f"{name}.csv", "hiranohachiman/Spica on the hub: imgid, mt and score")
+    for name in ("spica_train", "spica_val", "spica_test", "nebula_test_corrected")
+)
 
 
 def polaris(folder: Path) -> Ratings:
@@ -42,14 +47,19 @@ def polaris(folder: Path) -> Ratings:
 
 
 def nebula(folder: Path) -> Ratings:
-    """Read Nebula's test split; scores are those of ``nebula_test_corrected.csv`` where it lies beside."""
-    path = CORRECTED.search(folder)
-    corrected = {}
-    if path is not None:
+    """Read Nebula's test split; scores are those of the ``spica_*.csv`` that lie beside, where they have one.
+
+    A caption that they rate several times gets the mean, as in CaptionEvalKit.
+    """
+    said: dict[tuple[str, str], list[float]] = {}
+    for path in filter(None, (one.search(folder) for one in CORRECTED)):
         for at, row in enumerate(records(path), 1):
             key = (image_key(str(column(row, ("imgid",), path, at))), joined(str(column(row, ("mt",), path, at))))
-            corrected[key] = number(column(row, ("score",), path, at), path, at)
-    return _read("nebula", _find(NEBULA, folder), corrected)
+            said.setdefault(key, []).append(number(column(row, ("score",), path, at), path, at))
+    made = _read("nebula", _find(NEBULA, folder), {key: sum(own) / len(own) for key, own in said.items()})
+    if said:
+        return made
+    return replace(made, notes=(*made.notes, f"scores as released, not corrected: no {CORRECTED[2].name} beside them"))
 
 
 def _find(wanted: Sequence[Wanted], folder: Path) -> Path:
@@ -61,7 +71,7 @@ def _read(name: str, path: Path, corrected: dict[tuple[str, str], float]) -> Rat
     images, captions, references, human = [], [], [], []
     changed = 0
     for at, row in enumerate(records(path), 1):
-        image = str(column(row, ("imgid", "image", "img_id"), path, at))
+        image = str(column(row, ("imgid", "file_name", "image", "img_id"), path, at))
         caption = joined(str(column(row, ("mt", "cand", "caption"), path, at)))
         own = corrected.get((image_key(image), caption))
         changed += own is not None
