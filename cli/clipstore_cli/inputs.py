@@ -58,6 +58,23 @@ def space_of(model: ModelOptions, store: Store, settings: Settings) -> Space:
     )
 
 
+def spaces_of(models: Sequence[ModelOptions], store: Store, settings: Settings) -> list[Space]:
+    """Return the space of each model.
+
+    Raises
+    ------
+    InputError
+        When two names stand for one model.
+    """
+    spaces = [space_of(one, store, settings) for one in models]
+    for number, space in enumerate(spaces):
+        for other, earlier in zip(models, spaces[:number], strict=False):
+            if earlier.fingerprint.digest == space.fingerprint.digest:
+                msg = f"--model {other.model} and --model {models[number].model} are one model"
+                raise InputError(msg)
+    return spaces
+
+
 def batch_size(given: str | None) -> int | Literal["auto"] | None:
     """Read ``--batch-size``: a number, or ``auto``."""
     if given is None:

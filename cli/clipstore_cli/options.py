@@ -5,13 +5,14 @@ Those that go together are groups; :func:`clipstore_cli.grouped.grouped` spreads
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal, final
 
 import typer
 
 from clipstore.encoders.protocol import MAX_PIXELS
+from clipstore.errors import InputError
 
 Recipe = Annotated[
     Literal["hessel2021", "coco-ptb", "torchmetrics", "pac-s", "raw"] | None,
@@ -45,8 +46,9 @@ class Common:
 class ModelOptions:
     """Which encoder, and how it runs."""
 
-    model: Annotated[
-        str | None, typer.Option("--model", help="open_clip ARCHITECTURE/TAG, hf-hub:..., local-dir:..., or tiny.")
+    models: Annotated[
+        list[str] | None,
+        typer.Option("--model", help="open_clip ARCHITECTURE/TAG, hf-hub:..., local-dir:..., or tiny."),
     ] = None
     pretrained: Annotated[str | None, typer.Option("--pretrained", help="open_clip's tag, as in its own tools.")] = None
     weights: Annotated[
@@ -77,6 +79,40 @@ class ModelOptions:
     no_encode: Annotated[bool, typer.Option("--no-encode", help="Fail where something would have to be encoded.")] = (
         False
     )
+
+    @property
+    def model(self) -> str | None:
+        """The one model, None where none is given.
+
+        Raises
+        ------
+        InputError
+            When there are several: most commands take one.
+        """
+        if self.models is not None and len(self.models) > 1:
+            msg = f"--model {' --model '.join(self.models)}: one model here; only score ranks under several"
+            raise InputError(msg)
+        return self.models[0] if self.models else None
+
+    def each(self) -> list[ModelOptions]:
+        """Return these options with one model each, in the order given.
+
+        Raises
+        ------
+        InputError
+            When one is named twice, or a weights file or tag could belong to any of several.
+        """
+        if self.models is None or len(self.models) < 2:
+            return [self]
+        if self.weights is not None or self.pretrained is not None:
+            flag = "--weights" if self.weights is not None else "--pretrained"
+            msg = f"{flag} goes with one --model, and there are {len(self.models)}: name each in full, or score in turn"
+            raise InputError(msg)
+        twice = [name for name in self.models if self.models.count(name) > 1]
+        if twice:
+            msg = f"--model {twice[0]} is given twice"
+            raise InputError(msg)
+        return [replace(self, models=[name]) for name in self.models]
 
 
 @final

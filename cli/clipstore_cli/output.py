@@ -85,10 +85,21 @@ def _draw(table: Table) -> None:
 
     console = Console(highlight=False)
     drawn = Drawn(box=None, pad_edge=False, header_style="bold")
-    for column in table.columns:
-        drawn.add_column(Text(column.header), justify=column.align, overflow="fold", no_wrap=column.align == "right")
+    for column, header in zip(table.columns, _headers(table), strict=True):
+        drawn.add_column(Text(header), justify=column.align, overflow="fold", no_wrap=column.align == "right")
     for row in table.rows:
         drawn.add_row(*(Text(one_line(cell)) for cell in row))
     console.print(drawn)
     for note in table.notes:
         console.print(Text(note), style="dim", soft_wrap=True)
+
+
+def _headers(table: Table) -> list[str]:
+    """Return the header of each column; where columns have groups, below the group's name above its first."""
+    if not any(column.group for column in table.columns):
+        return [column.header for column in table.columns]
+    starts = {sum(count for _, count in table.groups()[:number]) for number in range(len(table.groups()))}
+    return [
+        f"{one_line(column.group) if index in starts else ''}\n{column.header}"
+        for index, column in enumerate(table.columns)
+    ]

@@ -10,7 +10,7 @@ import typer
 from clipstore import EvalSet
 from clipstore.errors import InputError
 from clipstore.evalset import load_systems, systems_in, systems_of
-from clipstore.evaluate import Scores, score_systems
+from clipstore.evaluate import Rankings, Scores, score_systems
 from clipstore_cli import inputs, opening, options, output
 from clipstore_cli.grouped import grouped
 from clipstore_cli.notes import Notes
@@ -44,10 +44,15 @@ def score(
     """Score systems: CLIP-S and, with references, RefCLIP-S.
 
     Give captions as [NAME=]FILE with --images and --refs, or names of saved systems with -t SET.
+    Several --model give the ranking under each.
     """
     output.check(per_image, out)
     settings = Settings.read()
     hints = inputs.hints_of(reading, settings)
+    models = model.each()
+    if per_image is not None and len(models) > 1:
+        msg = "--per-image goes with one --model: its layout has no place for several"
+        raise InputError(msg)
     given = systems or []
     if not given and evalset_name is None:
         msg = "no captions: give [NAME=]FILE, or -t SET for saved systems"
@@ -67,14 +72,18 @@ def score(
         for system in chosen:
             if system.described:
                 notes.say(system.described)
-        english = inputs.reads_english(model, settings)
+        english = all(inputs.reads_english(one, settings) for one in models)
         saved = [system for system in chosen if system.name not in read]
         inputs.lint_systems(read, items, reading, hints, notes, english_only=english, saved=saved)
-        space = inputs.space_of(model, opened, settings)
-        scores = score_systems(
-            space, chosen, items, inputs.recipe_of(recipe, space), encode=not model.no_encode, progress=notes.progress
-        )
-    return finish(scores, notes, per_image=per_image, json=json, out=out)
+        spaces = inputs.spaces_of(models, opened, settings)
+        scores = []
+        for space in spaces:
+            own = inputs.recipe_of(recipe, space)
+            encode = not model.no_encode
+            scores.append(score_systems(space, chosen, items, own, encode=encode, progress=notes.progress))
+    if len(scores) == 1:
+        return finish(scores[0], notes, per_image=per_image, json=json, out=out)
+    return rank(Rankings(tuple(space.shown for space in spaces), tuple(scores)), notes, json=json, out=out)
 
 
 def _saved(
@@ -119,3 +128,15 @@ def finish(scores: Scores, notes: Notes, *, per_image: Path | None, json: bool, 
     else:
         output.emit_table(scores.table(), out)
     return inputs.unreadable(scores.failures, notes)
+
+
+def rank(rankings: Rankings, notes: Notes, *, json: bool, out: Path | None) -> int:
+    """Say what was done under each model, write the results, and return the exit code."""
+    for model, scores in zip(rankings.models, rankings.scores, strict=True):
+        notes.say(f"{model}: {opening.counted(scores.work)}")
+    inputs.say_warnings(dict.fromkeys(line for scores in rankings.scores for line in scores.warnings), notes)
+    if json:
+        output.emit(output.dumps(rankings.to_dict()), out)
+    else:
+        output.emit_table(rankings.table(), out)
+    return inputs.unreadable(rankings.failures, notes)

@@ -2,6 +2,7 @@
 
 from clipstore.evaluate.filling import Filled as Filled
 from clipstore.evaluate.filling import fill as fill
+from clipstore.evaluate.rankings import Rankings as Rankings
 from clipstore.evaluate.results import Scores as Scores
 from clipstore.evaluate.results import SystemScore as SystemScore
 from clipstore.evaluate.results import Work as Work
