@@ -13,6 +13,7 @@ from clipstore.metrics import recipes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from clipstore.evalset import System
     from clipstore.formats import LintWarning
@@ -44,10 +45,21 @@ def hints_of(reading: Reading, settings: Settings) -> Hints:
 def space_of(model: ModelOptions, store: Store, settings: Settings) -> Space:
     """Return the space of the model in force."""
     name = settings.value("model", model.model)
+    return _space(model, store, *([] if name is None else [name]), pretrained=model.pretrained, weights=model.weights)
+
+
+def named_space(name: str, model: ModelOptions, store: Store) -> Space:
+    """Return the space of another model than the one in force, that runs as the options say."""
+    return _space(model, store, name)
+
+
+def _space(
+    model: ModelOptions, store: Store, *name: str, pretrained: str | None = None, weights: Path | None = None
+) -> Space:
     return store.space(
-        *([] if name is None else [name]),
-        pretrained=model.pretrained,
-        weights=model.weights,
+        *name,
+        pretrained=pretrained,
+        weights=weights,
         device=model.device,
         precision=model.precision,
         preprocess=model.preprocess,

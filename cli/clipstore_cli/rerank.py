@@ -40,8 +40,9 @@ class Choosing:
     """How to choose."""
 
     by: Annotated[
-        Literal["clip", "logp", "mix", "mbr", "consensus", "vote", "rrf"], typer.Option("--by", help="The selector.")
-    ] = "clip"
+        Literal["clip", "logp", "mix", "mbr", "consensus", "vote", "rrf"] | None,
+        typer.Option("--by", help="The selector; else clip."),
+    ] = None
     clip_weight: Annotated[
         float | None, typer.Option("--clip-weight", min=0, max=1, help="Weight of CLIP-S in mix; else 0.5 or tuned.")
     ] = None
@@ -57,6 +58,11 @@ class Choosing:
         Literal["auto", "beams", "samples"],
         typer.Option("--candidates-are", help="Ordered beams or samples, for the gain curve."),
     ] = "auto"
+
+    @property
+    def method(self) -> str:
+        """The selector in force."""
+        return self.by or "clip"
 
 
 @final
@@ -74,7 +80,9 @@ class Tuning:
         Path | None,
         typer.Option("--tune-images", help="Folder of the development images; else --images.", metavar="DIR"),
     ] = None
-    target: Annotated[str, typer.Option("--target", help="What tuning raises: cider or clip-s.")] = "cider"
+    target: Annotated[
+        str | None, typer.Option("--target", help="What tuning raises: cider, which it is by default, or clip-s.")
+    ] = None
     allow_circular: Annotated[
         bool, typer.Option("--allow-circular", help="Tune on the selector's own model all the same.")
     ] = False
@@ -118,6 +126,7 @@ def rerank(
     if reading.take is not None:
         msg = "--take first leaves nothing to choose from: it is for score and compare; leave it out"
         raise InputError(msg)
+    _refuse_idle(choosing, tuning, model, save, replace=replace)
     if save is not None and evalset_name is None:
         msg = f"--save-as {save} keeps the picks as a system of a saved eval set: name it with -t SET"
         raise InputError(msg)
@@ -139,10 +148,10 @@ def rerank(
         english = inputs.reads_english(model, settings)
         read = {one.source: one for one, name in zip(given, nbest, strict=True) if _is_file(name)}
         inputs.lint_systems(read, items, reading, hints, notes, english_only=english)
-        space = _space(choosing, model, opened, settings)
-        report = None if tuning.report_model is None else opened.space(tuning.report_model, device=model.device)
+        where = _where(choosing, model, opened, settings)
+        report = None if tuning.report_model is None else inputs.named_space(tuning.report_model, model, opened)
         found = choose(
-            space,
+            where,
             given,
             items,
             by=choosing.by,
@@ -167,6 +176,32 @@ def rerank(
     return finish(found, notes, format_=_format(format_, out), json=json, out=out, printed=save is None)
 
 
+def _refuse_idle(
+    choosing: Choosing,
+    tuning: Tuning,
+    model: options.ModelOptions,
+    save: str | None,
+    *,
+    replace: bool,
+) -> None:
+    """Refuse options of the command line that would be left alone in silence; ``rerank`` refuses the others."""
+    named = model.model is not None or model.pretrained is not None or model.weights is not None
+    lone = {"--tune-refs": tuning.tune_refs, "--tune-images": tuning.tune_images}
+    for idle, fault in (
+        (named and choosing.cascade is not None, "--cascade names its own models: leave --model and its weights out"),
+        (replace and save is None, "--replace is for --save-as NAME: name the system, or leave --replace out"),
+        *(
+            (
+                given is not None and tuning.tune_on is None,
+                f"{flag} belongs to --tune-on: name the development file with --tune-on, or leave {flag} out",
+            )
+            for flag, given in lone.items()
+        ),
+    ):
+        if idle:
+            raise InputError(fault)
+
+
 def _format(given: PickFormat | None, out: Path | None) -> PickFormat:
     """Return the format asked for, else the one that the file's name says."""
     if given is not None:
@@ -188,18 +223,18 @@ def _is_file(one: str) -> bool:
 
 def _set(chosen: options.SetOptions, settings: Settings, hints: Hints, choosing: Choosing) -> EvalSet:
     """Return the eval set of the options; methods that look at texts alone need no images."""
-    needs = choosing.cascade is not None or choosing.by in {"clip", "mix"}
+    needs = choosing.cascade is not None or choosing.method in {"clip", "mix"}
     if needs or settings.value("images", None if chosen.images is None else str(chosen.images)) is not None:
         return inputs.read_set(chosen, settings, hints)
     refs = settings.value("refs", None if chosen.refs is None else str(chosen.refs))
     return EvalSet.read(refs=refs, annotations=chosen.annotations, hints=hints, missing=chosen.missing)
 
 
-def _space(choosing: Choosing, model: options.ModelOptions, store: Store, settings: Settings) -> Space | None:
-    """Return the space of the model in force; None where the method needs none and none was named."""
-    free = choosing.by in _MODEL_FREE and choosing.mmr is None
+def _where(choosing: Choosing, model: options.ModelOptions, store: Store, settings: Settings) -> Space | Store:
+    """Return the space of the model in force; the store alone where the method needs none and none was named."""
+    free = choosing.method in _MODEL_FREE and choosing.mmr is None
     if choosing.cascade is not None or (free and settings.value("model", model.model) is None):
-        return None
+        return store
     return inputs.space_of(model, store, settings)
 
 
@@ -228,7 +263,7 @@ def _stages(choosing: Choosing, model: options.ModelOptions, store: Store) -> li
         if not name or not keep.isdecimal():
             msg = f"--cascade {choosing.cascade}: {part!r} is not MODEL:NUMBER, such as ViT-L-14/openai:5"
             raise InputError(msg)
-        stages.append(Stage(store.space(name, device=model.device, precision=model.precision), int(keep)))
+        stages.append(Stage(inputs.named_space(name, model, store), int(keep)))
     return stages
 
 

@@ -241,6 +241,10 @@ class EvalSet:
             raise InputError(msg)
         return found
 
+    def without_references(self) -> EvalSet:
+        """Return the same images without their references, for work that looks at images alone."""
+        return replace(self, items=tuple(replace(item, references=()) for item in self.items))
+
     def digest(self, image_ids: Sequence[int | None]) -> str:
         """Return the set's hash, 64 hex digits: over the images' contents and their references, in no order."""
         lines = []

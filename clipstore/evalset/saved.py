@@ -172,9 +172,10 @@ def _rows(
 def _candidates(captions: Captions, rows: Sequence[int], keys: Sequence[ItemKey]) -> list[tuple[ItemKey, Candidate]]:
     ranks = captions.ranks or [0] * len(rows)
     scores = captions.scores or [None] * len(rows)
+    columns = (rows, captions.texts, ranks, scores, captions.kinds())
     return [
-        (keys[row], Candidate(text, rank, score, None if score is None else captions.score_kind))
-        for row, text, rank, score in zip(rows, captions.texts, ranks, scores, strict=True)
+        (keys[row], Candidate(text, rank, score, kind))
+        for row, text, rank, score, kind in zip(*columns, strict=True)
         if row >= 0
     ]
 

@@ -48,6 +48,7 @@ def captions(table: Table, source: str, title: str, *, num_candidates: int | Non
         ranks=ranks,
         scores=table.scores,
         score_kind=table.score_kind if table.scores is not None else None,
+        score_kinds=table.score_kinds if table.scores is not None else None,
         notes=table.notes,
         where=table.where,
         id_kind=table.id_kind,
@@ -156,6 +157,7 @@ def select(table: Table, keep: list[int], note: str) -> Table:
         texts=[table.texts[row] for row in keep],
         ranks=None if table.ranks is None else [table.ranks[row] for row in keep],
         scores=None if table.scores is None else [table.scores[row] for row in keep],
+        score_kinds=None if table.score_kinds is None else [table.score_kinds[row] for row in keep],
         where=table.where.pick(keep),
         notes=(*table.notes, note),
     )

@@ -68,15 +68,17 @@ def build(columns: dict[str, list[Any]], chosen: Chosen, hints: Hints, source: s
     ids, cells = columns[chosen.image], columns[chosen.caption]
     scores = columns.get(chosen.score or "")
     flat = spread(ids, cells, scores, source, where)
-    kind = _kind(columns.get("score_kind"), chosen.score)
+    scored = numbers(flat.scores, source, flat.where)
+    kinds = _kinds(columns.get("score_kind"), chosen.score, flat, scored)
     ranks = columns.get("rank")
     images = list(dict.fromkeys(ids)) if flat.spread and not _unhashable(ids) else None
     return Table(
         ids=flat.ids,
         texts=flat.texts,
         ranks=ranks if ranks and not flat.spread and set(map(type, ranks)) == {int} else None,
-        scores=numbers(flat.scores, source, flat.where),
-        score_kind=kind if flat.scores is not None else None,
+        scores=scored,
+        score_kind=kinds if isinstance(kinds, str) else "unknown" if kinds else None,
+        score_kinds=kinds if isinstance(kinds, list) else None,
         where=flat.where,
         nested=flat.nested,
         images=images,
@@ -110,12 +112,13 @@ def _keep_split(
 @final
 @dataclass(frozen=True, slots=True)
 class Flat:
-    """Cells spread to one caption a row."""
+    """Cells spread to one caption a row; ``rows`` is the cell of each, None where each is its own."""
 
     ids: list[ItemKey]
     texts: list[str]
     scores: list[Any] | None
     where: Where
+    rows: list[int] | None = None
     spread: bool = False
     nested: bool = False
 
@@ -143,7 +146,7 @@ def spread(ids: list[Any], cells: list[Any], scores: list[Any] | None, source: s
             flat += _scores_of(scores[row], len(found), source, where, row)
     if flat is None:
         flat = _inner_scores(cells)
-    return Flat([ids[row] for row in rows], texts, flat, where.pick(rows), spread=True, nested=nested)
+    return Flat([ids[row] for row in rows], texts, flat, where.pick(rows), rows, spread=True, nested=nested)
 
 
 def texts_of(cell: Any) -> list[Any]:
@@ -206,10 +209,19 @@ def _number(value: Any, source: str, where: Where, row: int) -> float:
     raise BadFormat(msg)
 
 
-def _kind(column: list[Any] | None, score: str | None) -> ScoreKind:
-    if column and column[0] in _KINDS and all(value == column[0] for value in column):
-        return cast("ScoreKind", column[0])
-    return SCORES.get((score or "").strip().casefold(), "unknown")
+def _kinds(
+    column: list[Any] | None, name: str | None, flat: Flat, scores: list[float | None] | None
+) -> ScoreKind | list[ScoreKind] | None:
+    """Return what the scores are: one kind, or where a column says several the kind of each row."""
+    if scores is None:
+        return None
+    usual: ScoreKind = SCORES.get((name or "").strip().casefold(), "unknown")
+    if not column:
+        return usual
+    said = column if flat.rows is None else [column[row] for row in flat.rows]
+    kinds = [cast("ScoreKind", kind) if kind in _KINDS else usual for kind in said]
+    there = {kind for kind, score in zip(kinds, scores, strict=True) if score is not None}
+    return there.pop() if len(there) == 1 else kinds
 
 
 def _unhashable(ids: list[Any]) -> bool:

@@ -15,7 +15,7 @@ from clipstore.formats.values import NO_HINTS, Captions, Hints, References, Tabl
 if TYPE_CHECKING:
     from clipstore.formats.format import Format
     from clipstore.formats.source import Content
-    from clipstore.items import ItemKey
+    from clipstore.items import ItemKey, ScoreKind
 
 Source = str | Path | bytes | Mapping[Any, Any] | Iterable[Any]
 """A path, ``-`` for standard input, a glob, a folder of shards, bytes, a mapping of id -> captions, or rows."""
@@ -137,6 +137,7 @@ def join(tables: list[Table], names: list[str]) -> Table:
     scored = any(table.scores is not None for table in tables)
     ranked = all(table.ranks is not None for table in tables)
     kinds = {table.score_kind for table in tables if table.scores is not None}
+    mixed = len(kinds) > 1 or any(table.score_kinds is not None for table in tables)
     return replace(
         tables[0],
         ids=[key for table in tables for key in table.ids],
@@ -144,6 +145,7 @@ def join(tables: list[Table], names: list[str]) -> Table:
         ranks=[rank for table in tables for rank in table.ranks or ()] if ranked else None,
         scores=[score for table in tables for score in table.scores or [None] * len(table.ids)] if scored else None,
         score_kind=kinds.pop() if len(kinds) == 1 else ("unknown" if scored else None),
+        score_kinds=[kind for table in tables for kind in _score_kinds(table)] if mixed else None,
         where=Where(parts=tuple(parts)),
         notes=tuple(f"{name}: {note}" for table, name in zip(tables, names, strict=True) for note in table.notes),
         nested=any(table.nested for table in tables),
@@ -152,6 +154,10 @@ def join(tables: list[Table], names: list[str]) -> Table:
         tags=_merged([table.tags for table in tables]),
         alternates=_alternates(tables),
     )
+
+
+def _score_kinds(table: Table) -> list[ScoreKind]:
+    return table.score_kinds or [table.score_kind or "unknown"] * len(table.ids)
 
 
 def _images(tables: list[Table]) -> list[ItemKey] | None:

@@ -103,6 +103,8 @@ class Table:
         Only where the file itself gives a rank.
     scores, score_kind
         The captioner's own numbers, where it gave some.
+    score_kinds
+        The kind of each row's number, where they are mixed: then ``score_kind`` is unknown.
     where
         How to name a row.
     notes
@@ -126,6 +128,7 @@ class Table:
     ranks: list[int] | None = None
     scores: list[float | None] | None = None
     score_kind: ScoreKind | None = None
+    score_kinds: list[ScoreKind] | None = None
     where: Where = field(default_factory=Where)
     notes: tuple[str, ...] = ()
     id_kind: str | None = None
@@ -157,6 +160,8 @@ class Captions:
         The captioner's own log-probabilities, None where a row has none.
     score_kind
         What those numbers are.
+    score_kinds
+        What each row's number is, where they are mixed: then ``score_kind`` is unknown.
     notes
         What was left out or merged, one sentence each.
     where
@@ -176,11 +181,26 @@ class Captions:
     ranks: list[int] | None = None
     scores: list[float | None] | None = None
     score_kind: ScoreKind | None = None
+    score_kinds: list[ScoreKind] | None = None
     notes: tuple[str, ...] = ()
     where: Where = field(default_factory=Where)
     id_kind: str | None = None
     file_names: dict[ItemKey, str] | None = None
     without: tuple[ItemKey, ...] = ()
+
+    def kinds(self) -> list[ScoreKind | None]:
+        """Return what each row's log-probability is, None where a row has none."""
+        scores = self.scores or [None] * len(self.ids)
+        every: Sequence[ScoreKind | None] = self.score_kinds or [self.score_kind] * len(self.ids)
+        return [None if score is None else kind for score, kind in zip(scores, every, strict=True)]
+
+    def first_of_kinds(self) -> dict[ScoreKind, str]:
+        """Return each kind of log-probability that is there, and the first row that has it, in words."""
+        rows: dict[ScoreKind, int] = {}
+        for row, (score, kind) in enumerate(zip(self.scores or (), self.kinds(), strict=self.scores is not None)):
+            if score is not None:
+                rows.setdefault(kind or "unknown", row)
+        return {kind: f"{self.source} {self.where(row)}" for kind, row in rows.items()}
 
     @property
     def is_nbest(self) -> bool:
@@ -210,6 +230,7 @@ class Captions:
             texts=[self.texts[row] for row in rows],
             ranks=None,
             scores=None if self.scores is None else [self.scores[row] for row in rows],
+            score_kinds=None if self.score_kinds is None else [self.score_kinds[row] for row in rows],
             notes=(*self.notes, f"the first of several captions was taken for {len(rows):,} images"),
             where=self.where.pick(rows),
         )

@@ -3,7 +3,6 @@
 n-best -> candidates in flat columns -> a selector's score of each -> picks -> gain, guards
 """
 
-from clipstore.rerank.cascade import PairScores as PairScores
 from clipstore.rerank.cascade import Stage as Stage
 from clipstore.rerank.gain import Gain as Gain
 from clipstore.rerank.guards import Guards as Guards

@@ -14,7 +14,7 @@ from clipstore.evalset.systems import check_missing, meet
 from clipstore.rerank.ragged import Ragged
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from clipstore.arrays import Ids
     from clipstore.evalset import EvalSet
@@ -46,7 +46,7 @@ class Candidates:
     logps
         The captioner's log-probability, NaN where there is none; float64, shape (total,).
     kinds
-        What those numbers are: ``mean``, ``sum``, ``unknown``; several where files were pooled.
+        What those numbers are (``mean``, ``sum``, ``unknown``), and a row of each kind; several are mixed.
     source
         What messages call the file.
     described
@@ -60,7 +60,7 @@ class Candidates:
     lists: Ragged
     texts: list[str]
     logps: Numbers
-    kinds: frozenset[str]
+    kinds: Mapping[str, str]
     source: str
     described: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -132,9 +132,10 @@ class Candidates:
             )
             raise InputError(msg)
         if len(self.kinds) > 1:
+            shown = ", ".join(f"{kind} ({row})" for kind, row in sorted(self.kinds.items()))
             msg = (
-                f"{self.source}: log-probabilities of several kinds ({', '.join(sorted(self.kinds))}) can't be "
-                f"compared, so --by {method} is refused: give files of one kind, or choose with --by clip"
+                f"{self.source}: the kinds of its log-probabilities are mixed: {shown}. They can't be compared, so "
+                f"--by {method} is refused: give one kind, or choose with --by clip, mbr, consensus or vote"
             )
             raise InputError(msg)
 
@@ -209,7 +210,7 @@ def gathered(
         lists=Ragged.of_counts(counts.astype(np.int64)),
         texts=[texts[place] for place in order.tolist()],
         logps=logps[order],
-        kinds=frozenset(one.score_kind or "unknown" for one in given if one.scores is not None),
+        kinds={kind: row for one in reversed(given) for kind, row in one.first_of_kinds().items()},
         source=source,
         described=tuple(formats.describe(one, how.matched) for one, how in zip(given, met, strict=True)),
         warnings=tuple(line for one in met for line in one.matched.warnings),

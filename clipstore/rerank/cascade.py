@@ -3,43 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, final, runtime_checkable
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from clipstore.errors import InputError
 from clipstore.rerank.embedding import embedded
+from clipstore.store import Space
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from clipstore.arrays import Ids, Scores
+    from clipstore.arrays import Ids
+    from clipstore.encoders.protocol import PairScorer
     from clipstore.rerank.candidates import Candidates
-    from clipstore.rerank.embedding import Switches
+    from clipstore.rerank.paired import Pictures
     from clipstore.rerank.ragged import Numbers, Ragged
-    from clipstore.store import Space
-
-
-@runtime_checkable
-class PairScores(Protocol):
-    """A scorer that looks at an image and a caption together, and so has no vectors."""
-
-    @property
-    def shown(self) -> str:
-        """What signatures call it."""
-        ...
-
-    def score_pairs(self, image_ids: Ids, texts: Sequence[str]) -> Scores:
-        """Return the score of each pair, larger is better; float32, shape (len(texts),).
-
-        Parameters
-        ----------
-        image_ids
-            Content ids, int64, shape (len(texts),).
-        texts
-            Captions as they came.
-        """
-        ...
 
 
 @final
@@ -47,7 +26,7 @@ class PairScores(Protocol):
 class Stage:
     """One selector of a cascade: who scores, and how many candidates of each image it keeps."""
 
-    scorer: Space | PairScores
+    scorer: Space | PairScorer
     keep: int
 
 
@@ -77,16 +56,20 @@ def check(stages: Sequence[Stage]) -> None:
     Raises
     ------
     InputError
-        When there are fewer than two stages, or one keeps none or more than the one before.
+        When there are fewer than two stages, one keeps none or more than the one before, or the
+        first is no encoder.
     """
     keeps = [stage.keep for stage in stages]
     if len(keeps) < 2 or min(keeps) < 1 or sorted(keeps, reverse=True) != keeps:
         shown = ", ".join(map(str, keeps))
         msg = f"a cascade has two or more models, each keeping no more than the one before, not {shown or 'none'}"
         raise InputError(msg)
+    if not isinstance(stages[0].scorer, Space):
+        msg = "the first model of a cascade is an encoder, whose vectors are kept: put pair scorers after it"
+        raise InputError(msg)
 
 
-def run(stages: Sequence[Stage], candidates: Candidates, image_ids: Ids, switches: Sequence[Switches]) -> Chosen:
+def run(stages: Sequence[Stage], candidates: Candidates, image_ids: Ids, pictures: Pictures) -> Chosen:
     """Let each stage score what the one before kept; only survivors are encoded by the later ones.
 
     Parameters
@@ -97,18 +80,18 @@ def run(stages: Sequence[Stage], candidates: Candidates, image_ids: Ids, switche
         Non-empty captions only.
     image_ids
         Content id of each image; every stage's space holds its vector.
-    switches
-        One a stage.
+    pictures
+        For pair scorers; also says whether to encode.
     """
     lists = candidates.lists
     alive = np.ones(lists.total, np.bool_)
     level = np.zeros(lists.total)
     scores = np.full(lists.total, np.nan)
     encoded = 0
-    for number, (stage, switch) in enumerate(zip(stages, switches, strict=True)):
+    for number, stage in enumerate(stages):
         shown, kept_lists = candidates.where(alive)
         places = np.flatnonzero(alive)
-        found, work = _scored(stage.scorer, shown, image_ids[kept_lists], switch)
+        found, work = _scored(stage.scorer, shown, image_ids[kept_lists], pictures)
         encoded += work
         scores = np.full(lists.total, np.nan)
         scores[places] = found
@@ -127,9 +110,8 @@ def _placed(stage: int, position: Ids, lists: Ragged) -> Numbers:
     return (stage + 1.0) * longest - position
 
 
-def _scored(scorer: Space | PairScores, shown: Candidates, image_ids: Ids, switches: Switches) -> tuple[Numbers, int]:
-    if isinstance(scorer, PairScores):
-        pairs = image_ids[shown.lists.owners]
-        return scorer.score_pairs(pairs, shown.texts).astype(np.float64), 0
-    placed, _, encoded = embedded(scorer, shown, image_ids, switches)
+def _scored(scorer: Space | PairScorer, shown: Candidates, image_ids: Ids, pictures: Pictures) -> tuple[Numbers, int]:
+    if not isinstance(scorer, Space):
+        return pictures.scores(scorer, shown, image_ids), 0
+    placed, _, encoded = embedded(scorer, shown, image_ids, pictures.switches)
     return placed.clip_s, encoded

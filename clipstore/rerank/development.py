@@ -10,10 +10,9 @@ import numpy as np
 from clipstore.errors import InputError
 from clipstore.evalset import EvalSet
 from clipstore.rerank.candidates import gathered
-from clipstore.rerank.embedding import NO_IMAGE, embedded, place_images
-from clipstore.rerank.signatures import digest_of
+from clipstore.rerank.embedding import embedded, place
 from clipstore.rerank.targets import cider_of
-from clipstore.rerank.tuning import tuned
+from clipstore.rerank.tuning import require, tuned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,7 +72,7 @@ class Development:
         own = own.covering(given, hints, "skip")
         candidates = gathered(given, own, hints, "skip")
         candidates.require_logps("mix")
-        if candidates.kinds != chosen_from.kinds:
+        if set(candidates.kinds) != set(chosen_from.kinds):
             kinds = [", ".join(sorted(one.kinds)) or "none" for one in (candidates, chosen_from)]
             msg = (
                 f"{candidates.source}: its log-probabilities are {kinds[0]}, those of {chosen_from.source} {kinds[1]}: "
@@ -106,17 +105,18 @@ def tune(
         msg = "--by mix needs a model: name one with --model"
         raise InputError(msg)
     judge = report_space or space
-    if target == "clip-s" and digest_of(judge) == digest_of(space) and not allow_circular:
+    if target == "clip-s" and judge.fingerprint.digest == space.fingerprint.digest and not allow_circular:
         msg = (
             f"the target clip-s is the selector's own model ({space.shown}): any weight below 1 lowers it, "
             "so nothing is learnt. Tune on cider, name another --report-model, or pass --allow-circular"
         )
         raise InputError(msg)
     candidates = development.candidates
+    values = cider_of(candidates, development.evalset) if target == "cider" else None
+    targets = np.zeros(len(candidates)) if values is None else values[candidates.lists.starts]
+    require(int((~np.isnan(targets)).sum()), target, candidates.source)
     clip, seen = _clip_s(space, development, switches)
-    if target == "cider":
-        values = cider_of(candidates, development.evalset)
-    else:
+    if values is None:
         values, also = _clip_s(judge, development, switches)
         seen &= also
     values[~seen[candidates.lists.owners]] = np.nan
@@ -136,12 +136,12 @@ def _clip_s(space: Space, development: Development, switches: Switches) -> tuple
     """Return CLIP-S of each development candidate, and which images could be read (0 elsewhere)."""
     candidates = development.candidates
     if not development.evalset.has_images:
-        msg = f"{candidates.source}: tuning the weight of CLIP-S needs the development images: give --images"
+        msg = f"{candidates.source}: tuning on CLIP-S needs the development images: give --images or --tune-images"
         raise InputError(msg)
-    ids, _ = place_images(space, development.evalset, candidates, switches)
-    seen = ids != NO_IMAGE
+    found = place([space], development.evalset, candidates, switches)
+    ids, seen = found.image_ids, ~found.failed
     shown, kept = candidates.where(seen[candidates.lists.owners])
-    placed, _, _ = embedded(space, shown, ids[kept], switches)
+    placed, _, _ = embedded(space, shown, None if ids is None else ids[kept], switches)
     out = np.zeros(candidates.lists.total)
     out[seen[candidates.lists.owners]] = placed.clip_s
     return out, seen

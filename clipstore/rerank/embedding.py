@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -11,12 +11,14 @@ from clipstore.evaluate import fill
 from clipstore.rerank.selecting import Embedded
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from clipstore.arrays import Ids
     from clipstore.evalset import EvalSet
-    from clipstore.evaluate import Work
     from clipstore.metrics.recipes import Recipe
     from clipstore.rerank.candidates import Candidates
-    from clipstore.store import Progress, Space
+    from clipstore.rerank.ragged import Flags
+    from clipstore.store import Failure, Progress, Space
 
 NO_IMAGE = -1
 
@@ -41,20 +43,57 @@ class Switches:
     progress: Progress
 
 
-def place_images(space: Space, evalset: EvalSet, candidates: Candidates, switches: Switches) -> tuple[Ids, Work]:
-    """Return the content id of each image, encoding those that have no vector; ``NO_IMAGE`` where one failed.
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Placed:
+    """The images of the candidates, in the spaces that look at them.
 
-    Returns
-    -------
-    tuple
-        int64 of shape (lists,), and what was done.
+    Parameters
+    ----------
+    image_ids
+        Content id of each list's image, int64, shape (lists,); ``NO_IMAGE`` where it failed in the
+        last space. None where no space looks.
+    failed
+        Which lists' images failed in any space, shape (lists,).
+    known
+        Content id of each item of the set, encoded or not; None where it is not known.
+    failures
+        Images that could not be read.
+    asked, encoded
+        Images.
     """
-    bare = replace(evalset, items=tuple(replace(item, references=()) for item in evalset.items))
+
+    image_ids: Ids | None
+    failed: Flags
+    known: tuple[int | None, ...]
+    failures: tuple[Failure, ...] = ()
+    asked: int = 0
+    encoded: int = 0
+
+
+def place(spaces: Sequence[Space], evalset: EvalSet, candidates: Candidates, switches: Switches) -> Placed:
+    """Find the images of the candidates in every space, encoding those that have no vector there."""
+    out = Placed(None, np.zeros(len(candidates), np.bool_), tuple(item.image_id for item in evalset.items))
+    if not evalset.has_images:
+        return out
+    bare = evalset.without_references()
     wanted = np.zeros(len(evalset.items), np.bool_)
     wanted[candidates.items] = True
-    filled = fill(space, bare, (), switches.recipe, wanted.tolist(), encode=switches.encode, progress=switches.progress)
-    ids = [NO_IMAGE if id_ is None else id_ for id_ in filled.ready]
-    return np.array(ids, np.int64)[candidates.items], filled.work
+    for space in spaces:
+        filled = fill(
+            space, bare, (), switches.recipe, wanted.tolist(), encode=switches.encode, progress=switches.progress
+        )
+        ready = np.array([NO_IMAGE if id_ is None else id_ for id_ in filled.ready], np.int64)
+        ids, done = ready[candidates.items], filled.work.images
+        out = Placed(
+            ids,
+            out.failed | (ids == NO_IMAGE),
+            tuple(filled.image_ids),
+            out.failures or done.failures,
+            max(out.asked, done.asked),
+            out.encoded + done.encoded,
+        )
+    return out
 
 
 def embedded(

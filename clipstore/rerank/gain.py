@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from clipstore.rerank.ragged import Numbers, Ragged
     from clipstore.significance import Interval
 
-RESAMPLES: Final = 2000
 SHOWN: Final = 10
 """How many of the largest gains and losses are kept."""
 
@@ -93,6 +92,10 @@ class Gain:
         Whether the judge shares its model with the selector: then the gain is the most that it can be.
     note
         What to say beside the numbers.
+    curve_note
+        What to say beside the curve: empty where it holds for lists of N alone.
+    resamples
+        Of the images, for the intervals (below 100 images they are Student's).
     n
         Images.
     ordered
@@ -112,6 +115,8 @@ class Gain:
     judge: str
     upper_bound: bool
     note: str
+    curve_note: str
+    resamples: int
     n: int
     ordered: bool
     first: Value
@@ -133,6 +138,8 @@ class Gain:
             "judge": self.judge,
             "upper_bound": self.upper_bound,
             "note": self.note,
+            "curve_note": self.curve_note,
+            "resamples": self.resamples,
             "n": self.n,
             "ordered": self.ordered,
             **{name: getattr(self, name).to_dict() for name in values},
@@ -208,6 +215,7 @@ def measured(
     judge: str,
     upper_bound: bool,
     note: str,
+    curve_note: str = "",
 ) -> Gain:
     """Return what choosing by ``standing`` bought in ``values``: see :class:`Gain` for the parts.
 
@@ -219,7 +227,7 @@ def measured(
         The selector's order as numbers, larger is better, shape (total,).
     lists, keys, texts
         The candidates.
-    ordered, judge, upper_bound, note
+    ordered, judge, upper_bound, note, curve_note
         As in :class:`Gain`.
     """
     sizes = curve_sizes(int(lists.counts.max(initial=1)))
@@ -232,8 +240,10 @@ def measured(
         [fixed, along(values, standing, lists, sizes), along(values, values, lists, sizes), shares], dtype=np.float64
     )
     rows = rows[:, ~np.isnan(rows).any(axis=0)]
-    found = analyse(rows, [(2, 0), (2, 1), (3, 2)], Settings(test="ttest", resamples=RESAMPLES))
-    point = [Value(one.value, one.ci) for one in found.systems]
+    distinct, at = np.unique(rows[4:], axis=0, return_inverse=True)  # of samples, any candidate is the same at each N
+    found = analyse(np.concatenate([rows[:4], distinct]), [(2, 0), (2, 1), (3, 2)], Settings(test="ttest"))
+    each = [*range(4), *(4 + at.reshape(-1)).tolist()]
+    point = [Value(found.systems[row].value, found.systems[row].ci) for row in each]
     pair = [Value(one.delta, one.ci) for one in found.pairs]
     steps = len(sizes)
     changed, gains, losses = _changes(fixed[0], fixed[2], picks, lists, keys, texts)
@@ -241,6 +251,8 @@ def measured(
         judge=judge,
         upper_bound=upper_bound,
         note=note,
+        curve_note=curve_note,
+        resamples=found.settings.resamples,
         n=rows.shape[1],
         ordered=ordered,
         first=point[0],

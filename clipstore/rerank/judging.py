@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from clipstore.errors import NoReferences
+from clipstore.rerank import signatures
 from clipstore.rerank.embedding import embedded
 from clipstore.rerank.gain import measured
-from clipstore.rerank.signatures import digest_of
 from clipstore.rerank.targets import cider_of
 
 if TYPE_CHECKING:
     from clipstore.arrays import Ids
     from clipstore.evalset import EvalSet
-    from clipstore.metrics.score import Signature
     from clipstore.rerank.candidates import Candidates
     from clipstore.rerank.cascade import Chosen
     from clipstore.rerank.embedding import Switches
@@ -47,14 +46,16 @@ class Judge:
 
 def judged(
     judge: Judge,
-    signature: Signature,
+    selectors: frozenset[str],
     candidates: Candidates,
     evalset: EvalSet,
+    set_digest: str,
     image_ids: Ids | None,
     full: Chosen,
     vectors: Embedded | None,
     *,
     ordered: bool,
+    curve_note: str = "",
 ) -> Gain | None:
     """Return what the choice bought; None where there are neither images nor references to judge by.
 
@@ -62,9 +63,9 @@ def judged(
     ----------
     judge
         Who judges.
-    signature
-        Of the choice; it names the models that had a say.
-    candidates, evalset, image_ids
+    selectors
+        Fingerprints of the models that ordered the candidates.
+    candidates, evalset, set_digest, image_ids
         What was chosen from; the image ids, or None without images.
     full
         The selector's order.
@@ -72,17 +73,18 @@ def judged(
         The selector's vectors of the non-empty candidates, if it looked at any.
     ordered
         Beams or samples.
+    curve_note
+        What to say beside the curve.
     """
-    upper = False
-    if judge.space is None or image_ids is None:
+    space = None if image_ids is None else judge.space
+    if space is None or image_ids is None:
         found = _cider(candidates, evalset)
         if found is None:
             return None
-        values, name = found, "CIDEr|tokens:own"
+        values = found
     else:
-        upper = digest_of(judge.space) in dict(signature.fields).get("fingerprint", "").split("+")
-        values = _clip_s(judge.space, candidates, image_ids, vectors, judge.switches)
-        name = f"CLIP-S|model:{judge.space.shown}"
+        values = _clip_s(space, candidates, image_ids, vectors, judge.switches)
+    upper = space is not None and space.fingerprint.digest in selectors
     return measured(
         values,
         full.standing,
@@ -90,9 +92,10 @@ def judged(
         candidates.keys,
         candidates.texts,
         ordered=ordered,
-        judge=name,
+        judge=str(signatures.judge(space, candidates, evalset, set_digest, judge.switches.recipe)),
         upper_bound=upper,
         note=CIRCULAR if upper else "",
+        curve_note=curve_note,
     )
 
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clipstore.errors import InputError
 from clipstore.rerank import methods
 from clipstore.rerank.selecting import scores_of
 
@@ -45,8 +44,7 @@ def _diverse_written(
 ) -> Ids:
     """Choose diverse captions among the non-empty ones; an image that has none keeps its first."""
     if vectors is None or request.mmr is None:
-        msg = "--mmr compares captions by a model: name one with --model"
-        raise InputError(msg)
+        raise AssertionError  # Request.check refuses
     flat = np.flatnonzero(candidates.written)
     _, kept = candidates.lists.within(candidates.written)
     inner = _diverse(request.mmr, request.k, choice, vectors)

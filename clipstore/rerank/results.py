@@ -65,10 +65,9 @@ class Pick:
 
     def to_dict(self) -> dict[str, object]:
         """Return the pick as a row of JSON."""
-        rank = {"rank": self.rank} if self.rank else {}
         return {
             "image": self.key,
-            **rank,
+            "rank": self.rank,
             "caption": self.caption,
             "picked": self.picked,
             "of": self.of,
@@ -214,7 +213,9 @@ class Reranked:
             return ("nothing to judge the picks by: give images, or references for CIDEr",)
         name = f"by {self.gain.judge}"
         title = f"{name}: upper bound" if self.gain.upper_bound else name
-        return (title, *([self.gain.note] if self.gain.note else []), f"{self.gain.changed:.1%} of picks changed")
+        said = [line for line in (self.gain.note, self.gain.curve_note) if line]
+        how = f"95% intervals over {self.gain.n:,} images, {self.gain.resamples:,} resamples of them"
+        return (title, *said, how, f"{self.gain.changed:.1%} of picks changed")
 
     def __str__(self) -> str:
         return text(self.table())

@@ -6,7 +6,6 @@ committed then, and to a memory of captions seen since. Several ranks may read o
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -82,7 +81,7 @@ class RewardScorer:
     ) -> None:
         self._space, self._recipe, self._keep, self._tower = space, recipes.recipe(recipe), keep, tower
         self._clean = canonical.cleaner(space.fingerprint.cleaning)
-        filled = fill(space, _bare(evalset), (), self._recipe, progress=progress)
+        filled = fill(space, evalset.without_references(), (), self._recipe, progress=progress)
         failures = filled.work.images.failures
         if failures or any(id_ is None for id_ in filled.ready):
             first = f" (first: {failures[0].name}: {failures[0].reason})" if failures else ""
@@ -228,10 +227,6 @@ class RewardScorer:
                 f"cosines down to {cosines.min():.4f} with the store's. Give the same weights and prompt, or no tower"
             )
             raise FingerprintMismatch(msg)
-
-
-def _bare(evalset: EvalSet) -> EvalSet:
-    return replace(evalset, items=tuple(replace(item, references=()) for item in evalset.items))
 
 
 def _blank(caption: str) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -19,14 +19,17 @@ from clipstore.storage.catalogue import runs as rows
 from clipstore.storage.catalogue.runs import RunRow
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from clipstore.arrays import Ids
     from clipstore.evalset import EvalSet
     from clipstore.evalset.saved import Saved
+    from clipstore.rerank.candidates import Candidates
     from clipstore.rerank.results import Reranked
     from clipstore.storage.catalogue import Catalogue
     from clipstore.store import Store
+
+VERB: Final = "rerank"
 
 FORMATS: Final = {"coco": "coco-results", "clipscore": "official", "jsonl": "jsonl", "parquet": "parquet"}
 """What ``--format`` calls a layout, and what :func:`clipstore.formats.write` does."""
@@ -109,28 +112,72 @@ def save_as(store: Store, evalset: EvalSet, name: str, reranked: Reranked, *, re
     return did[name]
 
 
-def digest(reranked: Reranked) -> str:
-    """Return the sha256 of the candidates, 64 hex digits: ids, counts and captions in the order of the set."""
-    candidates = reranked.candidates
-    parts = [*map(str, candidates.keys), *candidates.texts]
-    counts = candidates.lists.counts.astype("<i8").tobytes()
-    return hashlib.sha256(counts + "\x1e".join(parts).encode()).hexdigest()
+def digest(candidates: Candidates) -> str:
+    """Return the sha256 of candidates, 64 hex digits: ids, captions and log-probabilities in the order of the set."""
+    logps = [None if number != number else number for number in candidates.logps.tolist()]  # noqa: PLR0124 - NaN
+    return keys.digest_json(
+        {
+            "ids": list(map(str, candidates.keys)),
+            "counts": candidates.lists.counts.tolist(),
+            "texts": candidates.texts,
+            "logps": logps,
+            "kinds": sorted(candidates.kinds),
+        }
+    )
 
 
-def record(catalogue: Catalogue, reranked: Reranked, image_ids: Ids | None) -> None:
-    """Keep what was reranked, once; nothing happens where it is known, or the store is read-only or busy."""
-    request = {"signature": str(reranked.signature), "candidates": digest(reranked)}
-    if reranked.gain is not None:
-        request["judge"] = reranked.gain.judge
-    run_id = keys.digest_json(request)
+def named(reranked: Reranked, set_digest: str, *, ordered: bool) -> tuple[Reranked, dict[str, object]]:
+    """Return the result with its run's id in its origin, and the request that the id is the hash of.
+
+    Parameters
+    ----------
+    reranked
+        What was chosen, and of what.
+    set_digest
+        The eval set's hash: its images and references.
+    ordered
+        Whether the candidates were taken for beams.
+    """
+    request: dict[str, object] = {
+        "signature": str(reranked.signature),
+        "set": set_digest,
+        "candidates": digest(reranked.candidates),
+        "k": reranked.chosen.shape[1],
+        "ordered": ordered,
+        "judge": None if reranked.gain is None else reranked.gain.judge,
+        "tuned": None if reranked.tuned is None else reranked.tuned.to_dict(),
+    }
+    run_id = keys.digest_json({"verb": VERB, "request": request})
+    return replace(reranked, origin={**reranked.origin, "run": run_id}), request
+
+
+def record(
+    catalogue: Catalogue,
+    reranked: Reranked,
+    request: dict[str, object],
+    evalset: EvalSet,
+    image_ids: Sequence[int | None],
+) -> None:
+    """Keep what was reranked, once; nothing happens where it is known, or the store is read-only or busy.
+
+    Parameters
+    ----------
+    catalogue
+        Of the store.
+    reranked, request
+        As :func:`named` gave them.
+    evalset, image_ids
+        What was used: its references, and the content id of each item's image.
+    """
+    run_id = str(reranked.origin["run"])
     with catalogue.read() as tx:
         known = rows.get(tx, run_id) is not None
     if known or catalogue.readonly:
         return
-    raw = sorted(set(reranked.candidates.texts))
+    raw = sorted({*reranked.candidates.texts, *(text for item in evalset.items for text in item.references)})
     ids = keys.text_ids(raw)
-    used = np.empty(0, np.int64) if image_ids is None else np.unique(image_ids)
-    row = RunRow(run_id, "rerank", request, reranked.to_dict(), np.array(ids, np.int64), used, time.time())
+    used = np.array(sorted({id_ for id_ in image_ids if id_ is not None}), np.int64)
+    row = RunRow(run_id, VERB, request, reranked.to_dict(), np.array(ids, np.int64), used, time.time())
     try:
         with catalogue.write(patience=0) as tx:
             contents.add_texts(tx, ids, raw)

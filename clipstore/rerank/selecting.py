@@ -73,6 +73,29 @@ class Choice:
         return self.fuse or () if self.by == "rrf" else (self.by,)
 
     @property
+    def by_itself(self) -> bool:
+        """Whether a candidate's score does not depend on the other candidates of its image."""
+        return self.by in {"clip", "logp"}
+
+    def check(self, candidates: Candidates, *, model: bool, images: bool) -> None:
+        """Refuse a choice that the input does not allow, before anything is encoded.
+
+        Raises
+        ------
+        InputError
+            When log-probabilities, images or a model are needed and not there.
+        """
+        for part in self.parts:
+            if part in NEEDS_LOGPS:
+                candidates.require_logps(part if self.by != "rrf" else "rrf")
+            if part in NEEDS_IMAGES | NEEDS_TEXTS and not model:
+                msg = f"--by {part} needs a model: name one with --model"
+                raise InputError(msg)
+            if part in NEEDS_IMAGES and not images:
+                msg = "choosing by CLIP-S needs images: give --images DIR, or a saved set with images (-t SET)"
+                raise InputError(msg)
+
+    @property
     def needs_images(self) -> bool:
         """Whether image vectors are needed."""
         return not NEEDS_IMAGES.isdisjoint(self.parts)
@@ -110,16 +133,9 @@ class Embedded:
 
     @cached_property
     def clip_s(self) -> Numbers:
-        """CLIP-S of each candidate, float64, shape (total,): the same number that ``score`` gives.
-
-        Raises
-        ------
-        InputError
-            When the images are not known.
-        """
+        """CLIP-S of each candidate, float64, shape (total,): the same number that ``score`` gives."""
         if self.image_ids is None:
-            msg = "choosing by CLIP-S needs images: give --images DIR, or a saved set with images (-t SET)"
-            raise InputError(msg)
+            raise AssertionError  # Choice.check refuses
         out = np.empty(self.candidates.lists.total, np.float64)
         for lists, rows in self.candidates.lists.blocks(_BLOCK):
             images = self.space.gather_images(self.image_ids[lists])
@@ -152,18 +168,12 @@ def scores_of(choice: Choice, candidates: Candidates, embedded: Embedded | None)
     candidates
         Non-empty captions only.
     embedded
-        Their vectors, where the method needs any.
-
-    Raises
-    ------
-    InputError
-        When the method needs log-probabilities, images or a model that are not there.
+        Their vectors, where the method needs any; :meth:`Choice.check` knows.
     """
     if choice.by == "rrf":
         return methods.rrf([_single(part, candidates, embedded) for part in choice.parts], candidates.lists)
     if choice.by != "mix":
         return _single(choice.by, candidates, embedded)
-    candidates.require_logps("mix")
     clip = _single("clip", candidates, embedded)
     return methods.mix(clip, candidates.logps, choice.weight, candidates.lists, candidates.numbers)
 
@@ -172,11 +182,9 @@ def _single(method: Method, candidates: Candidates, embedded: Embedded | None) -
     if method == "vote":
         return methods.votes(candidates.folded, candidates.lists)
     if method == "logp":
-        candidates.require_logps("logp")
         return candidates.logps
     if embedded is None:
-        msg = f"--by {method} needs a model: name one with --model"
-        raise InputError(msg)
+        raise AssertionError  # Choice.check refuses
     if method == "mbr" or method == "consensus":  # noqa: PLR1714  mypy narrows the literal so
         return embedded.similarity(method)
     return embedded.clip_s

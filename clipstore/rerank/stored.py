@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 def saved_nbest(store: Store, set_name: str, system: str) -> Captions:
     """Return the candidates of a saved system.
 
-    Log-probabilities of several kinds are left out, and a note says so: they can't be compared.
-
     Raises
     ------
     NotStored
@@ -24,16 +22,15 @@ def saved_nbest(store: Store, set_name: str, system: str) -> Captions:
     """
     with store.catalogue.read() as tx:
         rows = sets.candidates(tx, set_name, system)
-    kinds = {row.score_kind for row in rows if row.score is not None}
-    one_kind = len(kinds) == 1
-    notes = () if len(kinds) <= 1 else (f"log-probabilities of {len(kinds)} kinds left out",)
+    kinds = [cast("ScoreKind", row.score_kind or "unknown") for row in rows]
+    there = {kind for kind, row in zip(kinds, rows, strict=True) if row.score is not None}
     return Captions(
         source=system,
         format="saved system",
         ids=[row.key for row in rows],
         texts=[row.text for row in rows],
         ranks=[row.rank for row in rows],
-        scores=[row.score for row in rows] if one_kind else None,
-        score_kind=cast("ScoreKind | None", next(iter(kinds))) if one_kind else None,
-        notes=notes,
+        scores=[row.score for row in rows] if there else None,
+        score_kind=(min(there) if len(there) == 1 else "unknown") if there else None,
+        score_kinds=kinds if len(there) > 1 else None,
     )

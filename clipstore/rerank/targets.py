@@ -44,10 +44,9 @@ def cider_of(candidates: Candidates, evalset: EvalSet) -> Numbers:
     NoReferences
         When no image has references.
     """
-    references = [evalset.items[row].references for row in candidates.items.tolist()]
-    if not any(references):
+    references = [item.references for item in evalset.items]
+    if not any(references[row] for row in candidates.items.tolist()):
         msg = f"{candidates.source}: CIDEr needs references: give them with --refs (or --tune-refs)"
         raise NoReferences(msg)
-    owners = candidates.lists.owners.tolist()
-    own = [references[row] for row in owners]
-    return cider(candidates.texts, own, [item.references for item in evalset.items])
+    rows = candidates.items[candidates.lists.owners].tolist()
+    return cider(candidates.texts, rows, references)

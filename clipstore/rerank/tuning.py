@@ -25,9 +25,6 @@ GRID: Final = tuple(step / 20 for step in range(21))
 """The weights tried: 0 to 1 in steps of 0.05."""
 
 FOLDS: Final = 5
-_RESAMPLES = 2000
-_SEED = 12345
-_LEVEL = 0.95
 
 
 @final
@@ -134,15 +131,14 @@ def tuned(
     held = ~np.isnan(values).any(axis=0)
     values, folds, first = values[:, held], fold_of(keys)[held], target[lists.starts][held]
     n = values.shape[1]
-    if n < 2:
-        msg = f"{source}: {n} development images have a {name}: tuning needs at least two, with references"
-        raise InputError(msg)
+    require(n, name, source)
     means = values.mean(axis=1)
     fitted = _cross_fitted(values, folds)
-    draws = resampled_means(values, _RESAMPLES, _SEED)
+    usual = Settings()
+    draws = resampled_means(values, usual.resamples, usual.seed)
     chosen = np.array([GRID[best_weight(column)] for column in draws.T])
-    low, high = np.quantile(chosen, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
-    estimate = analyse(fitted[None], (), Settings(resamples=_RESAMPLES)).systems[0]
+    low, high = np.quantile(chosen, [(1 - usual.level) / 2, (1 + usual.level) / 2])
+    estimate = analyse(fitted[None], (), usual).systems[0]
     return Tuned(
         weight=GRID[best_weight(means)],
         low=float(low),
@@ -155,6 +151,19 @@ def tuned(
         first=float(first.mean()),
         grid=tuple(means.tolist()),
     )
+
+
+def require(n: int, name: str, source: str) -> None:
+    """Refuse fewer than two images that have a target.
+
+    Raises
+    ------
+    InputError
+        With their number.
+    """
+    if n < 2:
+        msg = f"{source}: {n} development images have a {name}: tuning needs at least two, with references"
+        raise InputError(msg)
 
 
 def _cross_fitted(values: Numbers, folds: Ids) -> Numbers:

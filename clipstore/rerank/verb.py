@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -16,16 +16,17 @@ from clipstore.rerank import signatures
 from clipstore.rerank.candidates import gathered
 from clipstore.rerank.cascade import Chosen, Stage
 from clipstore.rerank.development import Development, tune
-from clipstore.rerank.embedding import NO_IMAGE, Switches, embedded, place_images
+from clipstore.rerank.embedding import Placed, Switches, embedded, place
 from clipstore.rerank.guards import Guards, guard
 from clipstore.rerank.judging import Judge, judged
 from clipstore.rerank.keeping import kept_of
+from clipstore.rerank.paired import Pictures
 from clipstore.rerank.request import Request
 from clipstore.rerank.results import Reranked, Texts
-from clipstore.rerank.saving import record
+from clipstore.rerank.saving import named, record
 from clipstore.rerank.selecting import METHODS, WEIGHT, Choice, Method, fusable, scores_of
-from clipstore.rerank.targets import checked
-from clipstore.store import Space
+from clipstore.rerank.targets import TARGETS, checked
+from clipstore.store import Space, Store
 from clipstore.store.progress import silent
 
 if TYPE_CHECKING:
@@ -38,22 +39,23 @@ if TYPE_CHECKING:
     from clipstore.rerank.ragged import Numbers
     from clipstore.rerank.selecting import Embedded
     from clipstore.rerank.tuning import Tuned
-    from clipstore.store import Failure, Progress
+    from clipstore.storage.catalogue import Catalogue
+    from clipstore.store import Progress
 
 Given = formats.Source | Captions | tuple[formats.Source | Captions, ...]
 """An n-best file, or a tuple of files whose captions are pooled."""
 
 
 def rerank(
-    space: Space | None,
+    where: Space | Store | None,
     nbest: Given,
     evalset: EvalSet,
     *,
-    by: str = "clip",
+    by: str | None = None,
     clip_weight: float | None = None,
     tune_on: Given | None = None,
     tune_refs: formats.Source | EvalSet | None = None,
-    target: str = "cider",
+    target: str | None = None,
     allow_circular: bool = False,
     k: int = 1,
     mmr: float | None = None,
@@ -74,26 +76,28 @@ def rerank(
 
     Parameters
     ----------
-    space
-        The selector's vectors; None for ``logp`` and ``vote``, and for ``rrf`` of these.
+    where
+        The selector's vectors; a store is enough for ``logp`` and ``vote`` and for ``rrf`` of these, and for a
+        cascade. None: these again, and what was done is recorded nowhere.
     nbest
         Candidates: a path, a mapping of id -> captions, rows, captions already read, or a tuple to pool.
     evalset
         The images that count; ``EvalSet.read()`` without arguments takes those of the candidates.
     by
-        ``clip``, ``logp``, ``mix``, ``mbr``, ``consensus``, ``vote`` or ``rrf``.
+        ``clip`` (the same as None), ``logp``, ``mix``, ``mbr``, ``consensus``, ``vote`` or ``rrf``.
     clip_weight
         The weight of CLIP-S in ``mix``; None: 0.5, or tuned where ``tune_on`` is given.
     tune_on, tune_refs
         A development n-best file and its references (or an eval set); None: those of ``evalset``.
     target
-        What tuning raises: ``cider``, or ``clip-s`` of ``report_space``.
+        What tuning raises: ``cider`` (the same as None), or ``clip-s`` of ``report_space``.
     allow_circular
         Tune on CLIP-S of the selector's own model all the same.
     k, mmr
         How many captions of each image to keep, the best first; with ``mmr`` (lambda) diverse ones.
     cascade
-        Stages in place of ``by``: each keeps the best of what the one before kept.
+        Stages in place of ``by``: each keeps the best of what the one before kept; a
+        :class:`clipstore.encoders.protocol.PairScorer` may be one.
     fuse
         The selectors that ``rrf`` joins; None: all that the input allows.
     report_space
@@ -111,29 +115,59 @@ def rerank(
         When something is missing and ``encode`` is False.
     """
     switches = Switches(recipes.recipe(recipe), encode, progress)
-    request = Request(space, report_space, tuple(cascade or ()), _method(by), k, mmr, switches)
+    space = where if isinstance(where, Space) else None
+    request = Request(space, report_space, tuple(cascade or ()), _method(by or "clip"), k, mmr, switches)
     request.check()
-    if clip_weight is not None and (request.by != "mix" or request.stages):
-        msg = "--clip-weight weighs CLIP-S in --by mix only: leave it out, or choose by mix"
-        raise InputError(msg)
+    tuning = {"--tune-refs": tune_refs is not None, "--target": target is not None, "--allow-circular": allow_circular}
+    request.refuse_idle(by=by is not None, fuse=fuse is not None, weight=clip_weight is not None)
+    request.refuse_idle_tuning(tuning, tune=tune_on is not None, weight=clip_weight is not None)
+    weight = WEIGHT if clip_weight is None else clip_weight
+    choice = Choice(request.by, weight, None if fuse is None else tuple(map(_method, fuse)))
     hints = hints or Hints()
     read = read_all(nbest, hints)
     evalset = evalset.covering(read, hints, missing)
     candidates = gathered(read, evalset, hints, missing)
+    choice = _checked(request, choice, candidates, evalset)
     tuned = None
     if tune_on is not None:
-        request.refuse_given_weight(clip_weight)
         development = Development.read(read_all(tune_on, hints), tune_refs, evalset, hints, candidates)
-        tuned = tune(development, space, request.switches, checked(target), report_space, allow_circular=allow_circular)
-    weight = tuned.weight if tuned else WEIGHT if clip_weight is None else clip_weight
-    choice = Choice(request.by, weight, None if fuse is None else tuple(map(_method, fuse)))
-    found, image_ids = _chosen(request, choice, candidates, evalset, tuned, ordered=ordered)
+        tuned = tune(
+            development, space, switches, checked(target or TARGETS[0]), report_space, allow_circular=allow_circular
+        )
+        choice = replace(choice, weight=tuned.weight)
     notes = _notes(request, choice, candidates, given=clip_weight is not None or tuned is not None)
-    done = replace(found, warnings=(*found.warnings, *notes))
-    keeper = next((one for one in (space, *(stage.scorer for stage in request.stages)) if isinstance(one, Space)), None)
-    if keeper is not None:
-        record(keeper.catalogue, done, image_ids)
+    spaces = [one for one in request.looking if isinstance(one, Space)]
+    placed = place(spaces, evalset, candidates, request.switches)
+    if placed.failed.any():
+        candidates, kept = candidates.where(~placed.failed[candidates.lists.owners])
+        placed = replace(placed, image_ids=None if placed.image_ids is None else placed.image_ids[kept])
+    beams = candidates.are_beams if ordered is None else ordered
+    catalogue = _catalogue(where, request)
+    set_digest = evalset.digest(placed.known)
+    found = _chosen(request, choice, candidates, evalset, set_digest, placed, tuned, catalogue, ordered=beams)
+    done, asked = named(found, set_digest, ordered=beams)
+    done = replace(done, warnings=(*done.warnings, *notes))
+    if catalogue is not None:
+        record(catalogue, done, asked, evalset, placed.known)
     return done
+
+
+def _catalogue(where: Space | Store | None, request: Request) -> Catalogue | None:
+    """Return the catalogue of the store that was given, by itself or with one of its spaces."""
+    return next((one.catalogue for one in (where, *request.looking) if isinstance(one, (Space, Store))), None)
+
+
+def _checked(request: Request, choice: Choice, candidates: Candidates, evalset: EvalSet) -> Choice:
+    """Refuse what can't be chosen before anything is encoded; return the choice with what ``rrf`` joins."""
+    written, _ = candidates.where(candidates.written)
+    images, model = evalset.has_images, request.space is not None
+    request.check_images(images=images)
+    if request.stages:
+        return choice
+    if choice.by == "rrf" and choice.fuse is None:
+        choice = replace(choice, fuse=fusable(written, images=images, model=model))
+    choice.check(written, model=model, images=images)
+    return choice
 
 
 def _method(name: str) -> Method:
@@ -155,45 +189,66 @@ def _chosen(
     choice: Choice,
     candidates: Candidates,
     evalset: EvalSet,
+    set_digest: str,
+    placed: Placed,
     tuned: Tuned | None,
+    catalogue: Catalogue | None,
     *,
-    ordered: bool | None,
-) -> tuple[Reranked, Ids | None]:
+    ordered: bool,
+) -> Reranked:
     written, kept = candidates.where(candidates.written)
-    if choice.by == "rrf" and choice.fuse is None:
-        choice = replace(choice, fuse=fusable(written, images=evalset.has_images, model=request.space is not None))
-    placed = _placed(request, candidates, evalset)
-    if placed.failed.any():
-        candidates, kept_images = candidates.where(~placed.failed[candidates.lists.owners])
-        placed = replace(placed, image_ids=None if placed.image_ids is None else placed.image_ids[kept_images])
-        written, kept = candidates.where(candidates.written)
-    found, vectors, encoded = _selected(request, choice, written, placed, kept)
+    ids = None if placed.image_ids is None else placed.image_ids[kept]
+    vectors = None
+    if request.stages and ids is not None and catalogue is not None:
+        pictures = Pictures(catalogue, evalset, request.switches)
+        found = cascades.run(request.stages, written, ids, pictures)
+        texts = len(set(written.texts)), found.encoded
+    else:
+        found, vectors, texts = _selected(request, choice, written, ids)
     full = _spread(candidates, found, choice, cascade=bool(request.stages))
     chosen = kept_of(request, choice, candidates, full, vectors)
-    beams = candidates.are_beams if ordered is None else ordered
-    signature = signatures.selector(request.space, request.stages, choice, request.switches.recipe, tuned, request.mmr)
-    judge = Judge(request.report_space or _own_judge(request), request.switches)
-    gain = judged(judge, signature, candidates, evalset, placed.image_ids, full, vectors, ordered=beams)
+    gain = judged(
+        Judge(request.report_space or _own_judge(request), request.switches),
+        frozenset(one.fingerprint.digest for one in signatures.deciding(request, choice)),
+        candidates,
+        evalset,
+        set_digest,
+        placed.image_ids,
+        full,
+        vectors,
+        ordered=ordered,
+        curve_note=_curve_note(request, choice),
+    )
     starts = candidates.lists.starts.tolist()
     guards = Guards(
         guard([candidates.texts[place] for place in chosen[:, 0].tolist()]),
         guard([candidates.texts[place] for place in starts]),
     )
-    made = Reranked(
+    return Reranked(
         candidates=candidates,
         chosen=chosen,
         scores=full.scores,
-        signature=signature,
+        signature=signatures.selector(request, choice, tuned),
         gain=gain,
         guards=guards,
         tuned=tuned,
-        work=Texts(placed.asked, placed.encoded, *encoded),
-        origin=signatures.origin(request.space, request.stages, choice, candidates),
+        work=Texts(placed.asked, placed.encoded, *texts),
+        origin=signatures.origin(request, choice, candidates),
         failures=placed.failures,
         described=candidates.described,
         warnings=candidates.warnings,
     )
-    return made, placed.image_ids
+
+
+def _curve_note(request: Request, choice: Choice) -> str:
+    """Say where the curve is no statement about lists of N alone: where scores depend on the whole list."""
+    if choice.by_itself and not request.stages:
+        return ""
+    how = "a cascade" if request.stages else choice.by
+    return (
+        f"the curve orders N candidates by their scores in the whole list: by {how} a score depends on the "
+        "others, so from N alone it may pick otherwise"
+    )
 
 
 def _own_judge(request: Request) -> Space | None:
@@ -215,53 +270,13 @@ def _notes(request: Request, choice: Choice, candidates: Candidates, *, given: b
     return lines
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class _Placed:
-    """The images of the candidates: their ids where any are needed, and which could not be read."""
-
-    image_ids: Ids | None
-    failed: np.ndarray
-    failures: tuple[Failure, ...] = ()
-    asked: int = 0
-    encoded: int = 0
-
-
-def _placed(request: Request, candidates: Candidates, evalset: EvalSet) -> _Placed:
-    """Find the images, in every space that looks at them; one that fails in any is left out."""
-    none = _Placed(None, np.zeros(len(candidates), np.bool_))
-    spaces = [*(stage.scorer for stage in request.stages), request.space, request.report_space]
-    if not evalset.has_images:
-        return none
-    out = none
-    for space in spaces:
-        if not isinstance(space, Space):
-            continue
-        ids, work = place_images(space, evalset, candidates, request.switches)
-        out = _Placed(
-            ids,
-            out.failed | (ids == NO_IMAGE),
-            out.failures or work.images.failures,
-            max(out.asked, work.images.asked),
-            out.encoded + work.images.encoded,
-        )
-    return out
-
-
 def _selected(
-    request: Request, choice: Choice, written: Candidates, placed: _Placed, kept: Ids
+    request: Request, choice: Choice, written: Candidates, image_ids: Ids | None
 ) -> tuple[Chosen, Embedded | None, tuple[int, int]]:
     """Score the non-empty candidates; return also their vectors, and texts asked for and encoded."""
-    ids = None if placed.image_ids is None else placed.image_ids[kept]
-    if request.stages:
-        if ids is None:
-            msg = "a cascade needs images: give --images DIR, or a saved set with images (-t SET)"
-            raise InputError(msg)
-        found = cascades.run(request.stages, written, ids, [request.switches] * len(request.stages))
-        return found, None, (len(set(written.texts)), found.encoded)
     vectors, asked, encoded = None, 0, 0
     if request.space is not None and (choice.needs_texts or request.mmr is not None):
-        vectors, asked, encoded = embedded(request.space, written, ids, request.switches)
+        vectors, asked, encoded = embedded(request.space, written, image_ids, request.switches)
     scores = scores_of(choice, written, vectors)
     return Chosen(scores, scores), vectors, (asked, encoded)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -130,7 +130,7 @@ def retrieve(
     NotStored
         When something is missing and ``encode`` is False.
     """
-    filled = fill(space, _bare(evalset), (), recipes.recipe(recipe), encode=encode, progress=progress)
+    filled = fill(space, evalset.without_references(), (), recipes.recipe(recipe), encode=encode, progress=progress)
     rows = [row for row, id_ in enumerate(filled.ready) if id_ is not None]
     ids = np.array([id_ for id_ in filled.ready if id_ is not None], np.int64)
     own = _own(space, evalset, pool, recipes.recipe(recipe).prefix) if exclude_own else {}
@@ -149,10 +149,6 @@ def retrieve(
                 empty.append(evalset.keys[row])
     selector = space.fingerprint.digest
     return Retrieved(tuple(matches), pool.name, selector, tuple(empty), filled.work.images.failures, recall)
-
-
-def _bare(evalset: EvalSet) -> EvalSet:
-    return replace(evalset, items=tuple(replace(item, references=()) for item in evalset.items))
 
 
 def _own(space: Space, evalset: EvalSet, pool: TextPool, prefix: str) -> dict[ItemKey, frozenset[int]]:

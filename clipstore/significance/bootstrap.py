@@ -54,9 +54,14 @@ def resampled_means(columns: Matrix, resamples: int, seed: int, cells: int | Non
     masks, inverse = np.unique(held, axis=0, return_inverse=True)
     which, weights = inverse.reshape(-1), np.ascontiguousarray(masks.T, np.float64)
     out = np.empty((len(columns), resamples))
+    whole = bool(held.all())  # then every resample holds as many items as there are
     start = 0
     for block in counts(seed, columns.shape[1], resamples, cells):
         stop = start + len(block)
+        if whole:
+            out[:, start:stop] = ((block @ filled) / columns.shape[1]).T
+            start = stop
+            continue
         kept = (block @ weights)[:, which]
         with np.errstate(invalid="ignore", divide="ignore"):
             out[:, start:stop] = np.where(kept > 0, (block @ filled) / kept, np.nan).T

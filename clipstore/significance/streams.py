@@ -21,6 +21,8 @@ Matrix = npt.NDArray[np.float64]
 # Cells of one block: 16 MiB of float64, so that memory does not grow with the number of resamples.
 CELLS = 1 << 21
 
+_CACHED = 1 << 17  # cells that are counted at a time: they stay in the processor's cache, twice as quick
+
 _SIGNS, _COUNTS = 0, 1
 _WORD = 32  # bits drawn at a time: rows of whole words, so that rows don't share one
 
@@ -75,6 +77,11 @@ def counts(seed: int, items: int, rows: int, cells: int | None = None) -> Iterat
     """
     generator = _generator(seed, _COUNTS)
     for some in _blocks(rows, items, cells or CELLS):
-        drawn = generator.integers(0, items, size=(some, items), dtype=np.uint32)
-        flat = (drawn + np.arange(some, dtype=np.int64)[:, None] * items).ravel()
-        yield np.bincount(flat, minlength=some * items).reshape(some, items).astype(np.float64)
+        out = np.empty((some, items))
+        start = 0
+        for few in _blocks(some, items, _CACHED):
+            drawn = generator.integers(0, items, size=(few, items), dtype=np.uint32)
+            flat = (drawn + np.arange(few, dtype=np.int64)[:, None] * items).ravel()
+            out[start : start + few] = np.bincount(flat, minlength=few * items).reshape(few, items)
+            start += few
+        yield out

@@ -9,6 +9,9 @@ from pathlib import Path
 import drawn
 import pytest
 
+from clipstore import Store
+from clipstore.storage.catalogue import runs
+
 N = 5
 Run = Callable[..., object]
 FAKE = ("--model", "fake")
@@ -120,3 +123,38 @@ def test_what_is_refused(run: Run, given: list[str], beams: str) -> None:
     """Parquet without a file, and a file that is not there."""
     assert "-o FILE" in run("rerank", beams, *given, *FAKE, "--format", "parquet").err
     assert run("rerank", "none.json", *given, *FAKE).code == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "flags"),
+    [
+        ("--take first", "--take first"),
+        ("--replace", "--replace --save-as"),
+        ("--by clip --cascade fake:32:2,fake:1", "--by --cascade"),
+        ("--model fake --cascade fake:32:2,fake:1", "--model --cascade"),
+        ("--fuse clip,logp", "--fuse --by"),
+        ("--clip-weight 0.4", "--clip-weight --by"),
+        ("--by mix --tune-refs refs.json", "--tune-refs --tune-on"),
+        ("--by mix --tune-images images", "--tune-images --tune-on"),
+        ("--by mix --target cider", "--target --tune-on"),
+        ("--by mix --allow-circular", "--allow-circular --tune-on"),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(
+    run: Run, given: list[str], beams: str, options: str, flags: str
+) -> None:
+    """A usage error that names both, and nothing is written."""
+    model = () if "--cascade" in options else FAKE
+    done = run("rerank", beams, *given, *model, *options.split(), "-o", "picks.json")
+    assert done.code == 2
+    assert all(flag in done.err for flag in flags.split()), done.err
+    assert not Path("picks.json").exists()
+
+
+def test_choices_without_a_model_are_recorded(run: Run, beams: str) -> None:
+    """Cleaning up keeps the texts of a rerank by log-probability."""
+    assert run("rerank", beams, "--by", "logp").code == 0
+    assert run("store", "gc", "--yes", "--unused-for", "0").code == 0
+    with Store.open(".clipstore", create=False) as store, store.catalogue.read() as tx:
+        (kept,) = runs.all(tx)
+    assert (kept.verb, len(kept.used_texts)) == ("rerank", 3 * N)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from clipstore.metrics.text.cider import Frequencies
 from clipstore.rerank.cider import cider, words
 
 REFERENCES = [
@@ -26,14 +27,23 @@ def test_equal_to_the_official_code() -> None:
     gts = {i: [" ".join(words(text)) for text in texts] for i, texts in enumerate(REFERENCES)}
     res = {i: [" ".join(words(text))] for i, text in enumerate(CANDIDATES)}
     _, wanted = official.Cider().compute_score(gts, res)
-    assert cider(CANDIDATES, REFERENCES, REFERENCES) == pytest.approx(wanted, abs=1e-9)
+    assert cider(CANDIDATES, [0, 1, 2], REFERENCES) == pytest.approx(wanted, abs=1e-9)
 
 
 def test_a_copy_of_the_only_reference_is_ten() -> None:
     """The cosine is 1 for every order, times 10."""
-    assert cider(CANDIDATES[2:], REFERENCES[2:], REFERENCES)[0] == pytest.approx(10)
+    assert cider(CANDIDATES[2:], [2], REFERENCES)[0] == pytest.approx(10)
 
 
 def test_without_references_it_is_not_defined() -> None:
-    """NaN, not 0."""
-    assert np.isnan(cider(["a man"], [[]], REFERENCES)[0])
+    """NaN, not 0; document frequencies are those of the images that have references."""
+    found = cider(["a man", *CANDIDATES], [3, 0, 1, 2], [*REFERENCES, []])
+    assert np.isnan(found[0])
+    assert (found[1:] == cider(CANDIDATES, [0, 1, 2], REFERENCES)).all()
+
+
+def test_the_arithmetic_is_that_of_the_table() -> None:
+    """Bit for bit what ``clipstore.metrics.text`` gives of the same words: there is one CIDEr."""
+    tokens = [[" ".join(words(text)) for text in texts] for texts in REFERENCES]
+    table = Frequencies(tokens).score([" ".join(words(text)) for text in CANDIDATES])
+    assert cider(CANDIDATES, [0, 1, 2], REFERENCES).tolist() == table.tolist()

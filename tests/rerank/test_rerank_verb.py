@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import io
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
 import drawn
 import numpy as np
+import PIL.Image
 import pytest
 
 import clipstore as cs
 from clipstore import EvalSet, Store
+from clipstore.encoders.protocol import Fingerprint, PairScorer, Prepared
 from clipstore.errors import InputError, NotStored, Unpaired
 from clipstore.evalset import load_systems, save, systems_in
+from clipstore.formats import read_captions
 from clipstore.rerank import METHODS, Stage, rerank, save_as, saved_nbest, write
+from clipstore.storage.catalogue import statements
 from clipstore.store import Space
 
 Rows = list[dict[str, object]]
@@ -67,7 +74,8 @@ def test_log_probabilities_alone_need_no_model_and_no_image(space: Space, nbest:
     for by in ("logp", "vote", "rrf"):
         found = rerank(None, nbest, bare, by=by)
         assert found.gain is not None
-        assert found.gain.judge == "CIDEr|tokens:own"
+        assert found.gain.judge.startswith("CIDEr|tok:own|df:set|set:")
+        assert "|refs:2|" in found.gain.judge
     best = rerank(None, nbest, bare, by="logp")
     for pick, row in zip(best, nbest, strict=True):
         assert pick.picked == int(np.argmax(row["mean_logprob"]))
@@ -119,8 +127,30 @@ def test_mix_says_its_weight_and_refuses_what_it_cant_mix(space: Space, evalset:
     sums = [
         {"image_id": row["image_id"], "captions": row["captions"], "sum_logprob": row["mean_logprob"]} for row in nbest
     ]
-    with pytest.raises(InputError, match=r"several kinds \(mean, sum\)"):
+    with pytest.raises(InputError, match=r"mixed: mean \(rows row 1\), sum \(rows row 1\)"):
         rerank(space, (nbest, sums), evalset, by="mix")
+
+
+def test_mixed_kinds_in_one_file_are_refused_by_their_rows(
+    store: Store, space: Space, evalset: EvalSet, nbest: Rows
+) -> None:
+    """A column that says mean here and sum there: mix and logp name a row of each, a saved system too."""
+    rows = [
+        {
+            "image_id": row["image_id"],
+            "captions": row["captions"],
+            "logprob": row["mean_logprob"],
+            "score_kind": "sum" if number == 3 else "mean",
+        }
+        for number, row in enumerate(nbest)
+    ]
+    for by in ("mix", "logp"):
+        with pytest.raises(InputError, match=r"mixed: mean \(rows row 1\), sum \(rows row 4\)"):
+            rerank(space, rows, evalset, by=by)
+    save(store, "six", evalset, {"beams": read_captions(rows)}, store.identify(evalset.images()).ids)
+    with pytest.raises(InputError, match=r"mixed: mean .* sum"):
+        rerank(space, saved_nbest(store, "six", "beams"), EvalSet.load(store, "six"), by="mix")
+    assert len(rerank(space, rows, evalset, by="rrf")) == 6, "the fusion leaves such numbers out"
 
 
 def test_pooled_files_are_one_list(space: Space, evalset: EvalSet) -> None:
@@ -166,18 +196,63 @@ def test_a_cascade_encodes_survivors_only(store: Store, space: Space, evalset: E
     assert found.gain.upper_bound
 
 
-def test_a_pair_scorer_may_decide(space: Space, evalset: EvalSet, nbest: Rows) -> None:
-    """Anything with ``score_pairs`` is a stage; it sees survivors and content ids."""
+class Longest:
+    """A pair scorer: the longer caption is better."""
 
-    class Longest:
-        shown = "longest"
+    fingerprint = Fingerprint({"kind": "longest"})
+    environment: ClassVar[dict[str, str]] = {}
 
-        def score_pairs(self, image_ids: np.ndarray, texts: list[str]) -> np.ndarray:
-            assert len(image_ids) == len(texts) == 12
-            return np.array([len(text) for text in texts], np.float32)
+    def __init__(self) -> None:
+        self.images = 0
+        self.pairs = 0
 
-    found = rerank(space, nbest, evalset, cascade=[Stage(space, 2), Stage(Longest(), 1)])
-    assert len(found) == 6
+    def prepare_image(self, image: bytes | PIL.Image.Image) -> Prepared:
+        """Decode it."""
+        self.images += 1
+        with PIL.Image.open(io.BytesIO(image)) as opened:
+            return Prepared(np.asarray(opened.convert("RGB")), opened.mode, opened.size)
+
+    def score(self, image: Prepared, texts: Sequence[str]) -> np.ndarray:
+        """Count letters."""
+        assert image.pixels.ndim == 3
+        self.pairs += len(texts)
+        return np.array([len(text) for text in texts], np.float32)
+
+
+def test_a_pair_scorer_may_decide(store: Store, space: Space, evalset: EvalSet, nbest: Rows) -> None:
+    """It looks at the survivors of the encoder alone, and its numbers are kept like vectors."""
+    nbest[5]["captions"][1] = "by far the longest of all candidates"
+    scorer = Longest()
+    assert isinstance(scorer, PairScorer)
+    found = rerank(store, nbest, evalset, cascade=[Stage(space, 3), Stage(scorer, 1)])
+    assert (scorer.images, scorer.pairs) == (6, 16), "of 18 candidates, two images have four"
+    assert "stages:fake:3,longest:1" in str(found.signature)
+    assert scorer.fingerprint.digest in found.origin["selectors"]
+    for pick in found:
+        assert pick.score == max(score for score in pick.scores if score is not None)
+    again = rerank(store, nbest, evalset, cascade=[Stage(space, 3), Stage(scorer, 1)], encode=False)
+    assert again.captions == found.captions
+    assert scorer.pairs == 16
+    with pytest.raises(InputError, match="first model of a cascade is an encoder"):
+        rerank(store, nbest, evalset, cascade=[Stage(scorer, 2), Stage(space, 1)])
+
+
+def test_a_pair_scorer_finds_the_images_of_a_saved_set(
+    store: Store, space: Space, evalset: EvalSet, nbest: Rows
+) -> None:
+    """A loaded set knows its images by id; an image that is gone is named."""
+    save(store, "six", evalset, {}, store.identify(evalset.images()).ids)
+    loaded = EvalSet.load(store, "six")
+    stages = [Stage(space, 2), Stage(Longest(), 1)]
+    wanted = rerank(store, nbest, evalset, cascade=stages).captions
+    with store.catalogue.write() as tx:
+        statements.run(tx, "DELETE FROM pair_scores")
+    assert rerank(store, nbest, loaded, cascade=stages).captions == wanted
+    with store.catalogue.write() as tx:
+        statements.run(tx, "DELETE FROM pair_scores")
+    (evalset.folder.path / evalset.paths[4]).write_bytes(b"another image")
+    with pytest.raises(InputError, match=rf"1 images can't be read for the pair scorer \(first: {drawn.name(4)}\)"):
+        rerank(store, nbest, loaded, cascade=stages)
 
 
 @pytest.mark.parametrize("keeps", [[3], [2, 3], [0, 0]])
@@ -284,8 +359,11 @@ def test_a_row_of_the_json_lines(space: Space, evalset: EvalSet, nbest: Rows, tm
     found = rerank(space, nbest, evalset)
     write(tmp_path / "picks.jsonl", found)
     row = json.loads((tmp_path / "picks.jsonl").read_text().splitlines()[2])
-    assert list(row) == ["image", "caption", "picked", "of", "score", "top1_score", "scores"]
-    assert (row["of"], len(row["scores"])) == (4, 4)
+    assert list(row) == ["image", "rank", "caption", "picked", "of", "score", "top1_score", "scores"]
+    assert (row["rank"], row["of"], len(row["scores"])) == (0, 4, 4)
+    write(tmp_path / "three.jsonl", rerank(space, nbest, evalset, k=3))
+    ranks = [json.loads(line)["rank"] for line in (tmp_path / "three.jsonl").read_text().splitlines()]
+    assert ranks[:5] == [0, 1, 0, 1, 2], "the first pick has its rank like the others"
     with pytest.raises(InputError, match="coco, clipscore"):
         write(tmp_path / "x", found, "xml")
 
@@ -295,8 +373,6 @@ def test_picks_are_kept_as_a_system_with_their_origin(
 ) -> None:
     """Under a saved set, with method, selector's fingerprint and N; an n-best system can be read back."""
     ids = store.identify(evalset.images()).ids
-    from clipstore.formats import read_captions
-
     save(store, "six", evalset, {"beams": read_captions(nbest)}, ids)
     loaded = EvalSet.load(store, "six")
     found = rerank(space, saved_nbest(store, "six", "beams"), loaded, by="mix")

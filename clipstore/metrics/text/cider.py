@@ -33,13 +33,11 @@ class Frequencies:
     Parameters
     ----------
     references
-        Tokens of each image's references, one or more an image, in one order.
+        Tokens of each image's references, one or more an image, in one order: words with spaces between.
     """
 
     def __init__(self, references: Sequence[Sequence[str]]) -> None:
-        from pycocoevalcap.cider.cider_scorer import cook_refs
-
-        counted = [cook_refs(list(some), n=ORDERS) for some in references]
+        counted = [[_ngrams(text) for text in some] for some in references]
         documents: Counter[_Ngram] = Counter()
         for some in counted:
             documents.update({ngram for counts in some for ngram in counts})
@@ -61,14 +59,37 @@ class Frequencies:
         Values
             float64, shape (images,); NaN where there is no caption.
         """
-        from pycocoevalcap.cider.cider_scorer import cook_test
-
+        if len(captions) != len(self._references):
+            msg = f"{len(captions):,} captions for {len(self._references):,} images"
+            raise ValueError(msg)
+        held = [row for row, caption in enumerate(captions) if caption is not None]
         out = np.full(len(captions), np.nan)
-        for row, (caption, references) in enumerate(zip(captions, self._references, strict=True)):
-            if caption is not None:
-                vector = self._vector(cook_test(caption, n=ORDERS))
-                total = sum(_similarity(vector, reference) for reference in references)
-                out[row] = _FACTOR * total / len(references)
+        out[held] = self.of_rows(held, [caption for caption in captions if caption is not None])
+        return out
+
+    def of_rows(self, rows: Sequence[int], captions: Sequence[str]) -> Values:
+        """Return CIDEr of captions, each against the references of one row; several may share a row.
+
+        Parameters
+        ----------
+        rows
+            Places in the references.
+        captions
+            Tokens, one a row.
+
+        Returns
+        -------
+        Values
+            float64, shape (len(rows),).
+        """
+        known: dict[str, _Vector] = {}
+        out = np.empty(len(rows))
+        for place, (row, caption) in enumerate(zip(rows, captions, strict=True)):
+            if caption not in known:
+                known[caption] = self._vector(_ngrams(caption))
+            references = self._references[row]
+            total = sum(_similarity(known[caption], reference) for reference in references)
+            out[place] = _FACTOR * total / len(references)
         return out
 
     def _vector(self, counts: Mapping[_Ngram, int]) -> _Vector:
@@ -79,6 +100,13 @@ class Frequencies:
             weights[len(ngram) - 1][ngram] = count * self._idf.get(ngram, self._unseen)
             length += count if len(ngram) == 2 else 0
         return weights, [math.sqrt(sum(value * value for value in some.values())) for some in weights], length
+
+
+def _ngrams(text: str) -> Counter[_Ngram]:
+    """Count the n-grams of one to four words, the shorter ones first, as the official code does."""
+    words = text.split()
+    sizes = range(1, ORDERS + 1)
+    return Counter(tuple(words[start : start + n]) for n in sizes for start in range(len(words) - n + 1))
 
 
 def _similarity(caption: _Vector, reference: _Vector) -> float:
