@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-_SHIFT = 1  # 64 bits of digest, less the sign bit
+SHIFT = 1
+"""Bits of the first 64 of a digest that are no part of an id: the sign bit."""
+
 HEX_DIGITS = 16
 
 
 def _id(digest: bytes) -> int:
-    return int.from_bytes(digest[:8], "big") >> _SHIFT
+    return int.from_bytes(digest[:8], "big") >> SHIFT
 
 
 def sha256(data: bytes) -> bytes:
@@ -73,7 +75,13 @@ def text_id(text: str) -> int:
 def text_ids(texts: Iterable[str]) -> list[int]:
     """Return :func:`text_id` of each text, in order."""
     sha, from_bytes = hashlib.sha256, int.from_bytes
-    return [from_bytes(sha(text.encode()).digest()[:8], "big") >> _SHIFT for text in texts]
+    return [from_bytes(sha(text.encode()).digest()[:8], "big") >> SHIFT for text in texts]
+
+
+def text_digests(texts: Iterable[str]) -> bytes:
+    """Return the sha256 of each text's raw UTF-8, 32 bytes each, one after the other."""
+    sha = hashlib.sha256
+    return b"".join([sha(text.encode()).digest() for text in texts])
 
 
 def digest_json(value: Mapping[str, object] | Sequence[object]) -> str:

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import hashlib
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from clipstore import keys
+from clipstore.store.text_keys import text_keys
 
 
 @given(st.binary())
@@ -22,6 +24,8 @@ def test_text_ids_are_the_ids_of_the_raw_texts_in_order(texts: list[str]) -> Non
     """The quick form for many texts agrees with the one for one, and hashes raw UTF-8."""
     assert keys.text_ids(texts) == [keys.text_id(text) for text in texts]
     assert keys.text_ids(texts) == [keys.image_id(text.encode()) for text in texts]
+    made = text_keys(texts)
+    assert (made.dtype, made.tolist()) == (np.int64, keys.text_ids(texts))
 
 
 @pytest.mark.parametrize(("one", "other"), [("A cat", "a cat"), ("a cat", "a cat "), ("caf\u00e9", "cafe\u0301")])

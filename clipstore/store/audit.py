@@ -16,11 +16,12 @@ from clipstore.errors import BadImage, InputError
 from clipstore.storage import overlay
 from clipstore.storage.catalogue import pools, segments, settings, spaces, whole
 from clipstore.store.progress import silent
+from clipstore.store.text_keys import text_keys
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from clipstore.arrays import Ids, Vectors
+    from clipstore.arrays import Vectors
     from clipstore.encoders.protocol import Encoder
     from clipstore.store.progress import Progress
     from clipstore.store.space import Space
@@ -117,7 +118,7 @@ def _texts(space: Space, sample: int, chosen: random.Random) -> list[tuple[int, 
         prefixes = spaces.prompts(tx, space.fingerprint.digest)
         raw = pools.all_texts(tx)
     strings = list(dict.fromkeys(clean(prefix + text) for prefix in prefixes for text in raw))
-    made: Ids = np.array(keys.text_ids(strings), np.int64)
+    made = text_keys(strings)
     held = np.flatnonzero(space.shelf("text").contains(made)).tolist()
     return [(int(made[row]), strings[row]) for row in chosen.sample(held, min(sample, len(held)))]
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from clipstore import keys
 from clipstore.encoders import canonical
 from clipstore.encoders.protocol import TURNING
 from clipstore.errors import NotStored
@@ -23,6 +22,7 @@ from clipstore.store.failures import record
 from clipstore.store.identify import Failure, Identified, identify
 from clipstore.store.progress import Progress, silent
 from clipstore.store.shelves import Shelves
+from clipstore.store.text_keys import text_keys
 from clipstore.store.turns import Turns
 from clipstore.store.writing import Writer
 
@@ -110,7 +110,7 @@ class Space:
 
     def text_keys(self, texts: Sequence[str], prefix: str = "") -> Ids:
         """Return the vector key of each text under a prefix, int64 of shape (len(texts),)."""
-        return np.array(keys.text_ids(self._strings(texts, prefix)), np.int64)
+        return text_keys(self._strings(texts, prefix))
 
     def _strings(self, texts: Sequence[str], prefix: str) -> list[str]:
         return canonical.clean_all(self._cleaning, texts, prefix)
@@ -186,7 +186,7 @@ class Space:
         """
         start = time.monotonic()
         strings = self._strings(texts, prefix)
-        ids = np.array(keys.text_ids(strings), np.int64)
+        ids = text_keys(strings)
         distinct, first = np.unique(ids, return_index=True)
         lacking = ~self._has("text", distinct)
         if not lacking.any():

@@ -9,9 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-import numpy as np
-
-from clipstore import keys
 from clipstore.encoders import canonical
 from clipstore.encoders.protocol import Fingerprint
 from clipstore.errors import Damaged, EncoderError
@@ -20,6 +17,7 @@ from clipstore.storage.catalogue import Catalogue, files, sets
 from clipstore.storage.check import check
 from clipstore.storage.finding import Finding
 from clipstore.storage.repair import rebuild, repair
+from clipstore.store.text_keys import text_keys
 
 if TYPE_CHECKING:
     import os
@@ -42,7 +40,7 @@ def vector_keys(space: SpaceRow, prefixes: Sequence[str], texts: Sequence[str]) 
         clean = canonical.cleaner(Fingerprint(space.fields).cleaning)
     except EncoderError:
         return None
-    return np.array(keys.text_ids(clean(prefix + text) for prefix in prefixes for text in texts), np.int64)
+    return text_keys(clean(prefix + text) for prefix in prefixes for text in texts)
 
 
 @final
