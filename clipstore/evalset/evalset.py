@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, final
 
 from clipstore import formats, keys
@@ -89,7 +90,7 @@ class EvalSet:
         """True when nothing yet says which images count."""
         return not self.items
 
-    @property
+    @cached_property
     def keys(self) -> tuple[ItemKey, ...]:
         """The user's own ids, in order."""
         return tuple(item.key for item in self.items)

@@ -104,6 +104,8 @@ def diversity_measures(
     signed
         Fields that end each signature.
     """
+    if not metrics:
+        return {}
     counts = np.array(
         [[np.nan if text is None else diversity.word_count(text) for text in system.texts] for system in systems],
         np.float64,

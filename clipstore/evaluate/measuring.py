@@ -245,9 +245,9 @@ class _Work:
 
 
 def _system(system: System, scores: Scores | None) -> MeasuredSystem:
-    texts = [text for text in system.texts if text is not None]
-    words = sum(len(text.split()) for text in texts) / len(texts) if texts else None
     if scores is None:
+        texts = [text for text in system.texts if text is not None]
+        words = sum(len(text.split()) for text in texts) / len(texts) if texts else None
         return MeasuredSystem(system.name, system.digest, system.n, system.texts, None, words, system.warnings)
     scored = scores[system.name]
     return MeasuredSystem(system.name, system.digest, scored.n, system.texts, scored.cut, scored.words, system.warnings)

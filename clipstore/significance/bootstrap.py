@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from clipstore.significance.product import Summed
 from clipstore.significance.results import Interval
 from clipstore.significance.streams import counts
 from clipstore.significance.student import two_sided_quantile
@@ -50,21 +51,21 @@ def resampled_means(columns: Matrix, resamples: int, seed: int, cells: int | Non
         float64, shape (columns, resamples); NaN where a resample holds no item of a column.
     """
     held = ~np.isnan(columns)
-    filled = np.ascontiguousarray(np.where(held, columns, 0.0).T)
+    filled = Summed(np.where(held, columns, 0.0).T)
     masks, inverse = np.unique(held, axis=0, return_inverse=True)
-    which, weights = inverse.reshape(-1), np.ascontiguousarray(masks.T, np.float64)
+    which, present = inverse.reshape(-1), Summed(masks.T.astype(np.float64))
     out = np.empty((len(columns), resamples))
     whole = bool(held.all())  # then every resample holds as many items as there are
     start = 0
     for block in counts(seed, columns.shape[1], resamples, cells):
         stop = start + len(block)
         if whole:
-            out[:, start:stop] = ((block @ filled) / columns.shape[1]).T
+            out[:, start:stop] = (filled(block) / columns.shape[1]).T
             start = stop
             continue
-        kept = (block @ weights)[:, which]
+        kept = present(block)[:, which]
         with np.errstate(invalid="ignore", divide="ignore"):
-            out[:, start:stop] = np.where(kept > 0, (block @ filled) / kept, np.nan).T
+            out[:, start:stop] = np.where(kept > 0, filled(block) / kept, np.nan).T
         start = stop
     return out
 

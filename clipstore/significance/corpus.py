@@ -18,6 +18,7 @@ from clipstore.errors import InputError
 from clipstore.significance import bootstrap
 from clipstore.significance.analysis import checked_pairs
 from clipstore.significance.correction import corrected
+from clipstore.significance.product import Summed
 from clipstore.significance.results import Estimate, PairTest, Statistics
 from clipstore.significance.settings import Settings, resamples_for
 from clipstore.significance.signflip import EXACT_UP_TO
@@ -126,10 +127,11 @@ class _Corpus:
         odd = [place for place, (a, b) in enumerate(pairs) if not np.array_equal(self._held[a], self._held[b])]
         parts = [self._statistics, *(np.stack(self._common(*pairs[place])[:2]) for place in odd)]
         columns = np.concatenate(parts).transpose(1, 0, 2).reshape(items, -1)
+        summed = Summed(columns)
         draws = self._draws if self._settings.test == "bootstrap" and pairs else self._settings.resamples
         values = np.concatenate(
             [
-                self._value((block @ columns).reshape(len(block), -1, kinds))
+                self._value(summed(block).reshape(len(block), -1, kinds))
                 for block in counts(self._settings.seed, items, draws, _cells(items, columns.shape[1]))
             ]
         ).T
@@ -201,10 +203,11 @@ class _Corpus:
     def _hits(self, columns: Sequence[Matrix], sampled: Sequence[tuple[int, int, int, _Swap]]) -> list[int]:
         """Return for each pair how many draws lie at least as far out: one product of matrices for all of them."""
         items, kinds = columns[0].shape
-        flat = np.ascontiguousarray(np.stack(columns, axis=1).reshape(items, -1))
+        flat = np.stack(columns, axis=1).reshape(items, -1)
+        summed = Summed(flat)
         hits = [0] * len(sampled)
         for block in coins(self._settings.seed, items, self._draws, _cells(items, flat.shape[1])):
-            picked = (block @ flat).reshape(len(block), len(columns), kinds)
+            picked = summed(block).reshape(len(block), len(columns), kinds)
             for row, (_, a, b, swap) in enumerate(sampled):
                 hits[row] += swap.far(picked[:, b] - picked[:, a])
         return hits

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from clipstore.significance.product import Summed
 from clipstore.significance.streams import CELLS, coins
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ class _Columns:
     def count(self, resamples: int, seed: int) -> list[int]:
         """Return for each pair how many flipped sums lie at least as far out as its observed one."""
         columns = np.stack(self._rows)
-        across = np.ascontiguousarray(columns.T)
+        summed = Summed(columns.T)
         totals = columns.sum(axis=1)[:, None]
         left, right = np.array(self._pairs).T
         least = np.array(self._least)[:, None]
@@ -170,6 +171,6 @@ class _Columns:
         items = columns.shape[1]
         cells = CELLS * items // max(items, len(least))
         for block in coins(seed, items, resamples, cells):
-            sums = 2 * np.ascontiguousarray((block @ across).T) - totals
+            sums = 2 * np.ascontiguousarray(summed(block).T) - totals
             hits += np.count_nonzero(np.abs(sums[left] - sums[right]) >= least, axis=1)
         return [int(hit) for hit in hits]

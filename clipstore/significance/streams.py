@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 Matrix = npt.NDArray[np.float64]
 
-# Cells of one block: 16 MiB of float64, so that memory does not grow with the number of resamples.
-CELLS = 1 << 21
+# Cells of one block: 2 MiB of float64, what a core's own cache holds; memory does not grow with the resamples.
+CELLS = 1 << 18
 
 _CACHED = 1 << 17  # cells that are counted at a time: they stay in the processor's cache, twice as quick
 
