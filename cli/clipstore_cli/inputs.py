@@ -39,6 +39,7 @@ def hints_of(reading: Reading, settings: Settings) -> Hints:
         caption_col=reading.caption_col,
         score_col=reading.score_col,
         num_candidates=reading.num_candidates,
+        shared=True,
     )
 
 
@@ -219,8 +220,8 @@ def _as_captions(saved: Iterable[System], evalset: EvalSet) -> Iterator[Captions
 
 
 def _said(warning: LintWarning) -> str:
-    examples = f" (such as {'; '.join(repr(one[:60]) for one in warning.examples[:2])})" if warning.examples else ""
-    return f"{warning.message}{examples}"
+    shown = "; ".join(f"{key!r}: {text[:60]!r}" for key, text in warning.examples[:2])
+    return f"{warning.message} (such as {shown})" if shown else warning.message
 
 
 def _by_caption_id(

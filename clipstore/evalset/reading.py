@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from clipstore import formats
-from clipstore.errors import InputError
+from clipstore.errors import InputError, Unpaired
 from clipstore.evalset.folder import Folder
+from clipstore.formats.keytable import base_name, tidy
 from clipstore.items import EvalItem, Image
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from clipstore.evalset.evalset import EvalSet, Images, ImageSource, MissingRule
+    from clipstore.evalset.folder import Placed
     from clipstore.formats import Hints, References
     from clipstore.items import ItemKey
 
@@ -34,7 +36,8 @@ def read(
     if references is None:
         return empty
     names = notes.file_names if notes is not None and notes.file_names else references.file_names
-    return _closed(empty, references, names, hints, missing)
+    closed = _closed(empty, references, names, hints, missing)
+    return closed if notes is None or refs is None else _with_ids_of(closed, notes)
 
 
 def _with_images(evalset: EvalSet, images: Images | None, hints: Hints) -> EvalSet:
@@ -42,7 +45,7 @@ def _with_images(evalset: EvalSet, images: Images | None, hints: Hints) -> EvalS
         return evalset
     if isinstance(images, (str, Path)):
         path = Path(images)
-        if path.is_file():
+        if path.is_file() or _of_shards(path):
             return replace(evalset, sources=_embedded(path, hints))
         return replace(evalset, folder=_folder(path))
     return replace(evalset, sources={key: _image(key, source) for key, source in images.items()})
@@ -51,7 +54,7 @@ def _with_images(evalset: EvalSet, images: Images | None, hints: Hints) -> EvalS
 def _closed(
     evalset: EvalSet, references: References, names: Mapping[ItemKey, str] | None, hints: Hints, missing: MissingRule
 ) -> EvalSet:
-    placed = evalset.place(references.ids, references.source, names, hints, missing)
+    placed = _place(evalset, references, names, hints, missing)
     unpaired = [key for key, place in zip(references.ids, placed.places, strict=True) if place is None]
     tags = references.tags or [{}] * len(references.ids)
     rows = zip(references.ids, references.texts, tags, placed.places, strict=True)
@@ -62,7 +65,8 @@ def _closed(
     ]
     count = sum(len(texts) for texts in references.texts)
     described = (
-        f"{references.source}: {references.format}, {len(references.ids):,} images, {count:,} references, "
+        f"{references.source}: {references.format}, {_counted(len(references.ids), 'image')}, "
+        f"{_counted(count, 'reference')}, "
         f"ids = {placed.kind}, {len(items):,}/{len(references.ids):,} matched"
     )
     alternates = {
@@ -80,16 +84,63 @@ def _closed(
     )
 
 
+def _place(
+    evalset: EvalSet, references: References, names: Mapping[ItemKey, str] | None, hints: Hints, missing: MissingRule
+) -> Placed:
+    """Place the images of references; a kind of key that a command names may be that of its captions alone."""
+    try:
+        return evalset.place(references.ids, references.source, names, hints, missing)
+    except InputError as error:
+        if not hints.shared or hints.id_key is None or isinstance(error, Unpaired):
+            raise
+        try:
+            return evalset.place(references.ids, references.source, names, replace(hints, id_key=None), missing)
+        except InputError:
+            raise error from None
+
+
+def _with_ids_of(evalset: EvalSet, notes: References) -> EvalSet:
+    """Give each item the id that an annotation file has for its image, where it has one for all of them."""
+    listed = {base_name(tidy(name)): key for key, name in (notes.file_names or {}).items()}
+    found = [None if path is None else listed.get(base_name(path)) for path in evalset.paths]
+    ids = [key for key in found if key is not None]
+    if not ids or len(ids) < len(found) or len(set(ids)) < len(ids) or len(listed) < len(notes.file_names or {}):
+        return evalset
+    return replace(evalset, alternates={**evalset.alternates, "annotation": ids})
+
+
 def _left_out(references: References, unpaired: list[ItemKey], evalset: EvalSet) -> list[str]:
     if not unpaired or not evalset.has_images:
         return []
     first = ", ".join(str(key) for key in unpaired[:5])
-    return [f"{references.source}: left out: {len(unpaired):,} ids have no image (first: {first})"]
+    have = "id has" if len(unpaired) == 1 else "ids have"
+    return [f"{references.source}: left out: {len(unpaired):,} {have} no image (first: {first})"]
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}" if count == 1 else f"{count:,} {what}s"
+
+
+def _of_shards(path: Path) -> bool:
+    """Return whether images come in shards: a glob, or a folder that holds archives and no image file."""
+    if not path.is_dir():
+        return not path.exists() and any(mark in str(path) for mark in "*?[")
+    if not any(file.suffix in {".tar", ".parquet"} for file in path.iterdir()):
+        return False
+    try:
+        return not formats.image_files(path)
+    except InputError:  # it holds no image
+        return True
 
 
 def _embedded(path: Path, hints: Hints) -> dict[ItemKey, Image]:
     """Return the images inside a Parquet file or a tar, by id."""
-    found = {key: Image(data, str(key)) for key, data in formats.embedded_images(path, hints)}
+    try:
+        found = {key: Image(data, str(key)) for key, data in formats.embedded_images(path, hints)}
+    except InputError:
+        if not hints.shared:
+            raise
+        found = {key: Image(data, str(key)) for key, data in formats.embedded_images(path)}
     if not found:
         msg = f"{path}: holds no images; --images takes a folder of images, or a Parquet file or tar that holds them"
         raise InputError(msg)

@@ -205,8 +205,9 @@ def check_empty(source: str, texts: Sequence[str | None], evalset: EvalSet, empt
     """
     blank = [key for key, text in zip(evalset.keys, texts, strict=True) if text is not None and not text.strip()]
     if blank and empty == "error":
+        are = "captions are" if len(blank) > 1 else "caption is"
         msg = (
-            f"{source}: {len(blank):,} captions are empty (ids: {listed(blank)}). "
+            f"{source}: {len(blank):,} {are} empty (ids: {listed(blank)}). "
             "Fill them, or let each score 0 with --empty zero"
         )
         raise InputError(msg)

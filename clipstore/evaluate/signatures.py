@@ -38,6 +38,10 @@ class Configuration:
         Whether images could not be read or encoded.
     empty
         Whether empty captions were scored 0.
+    counts
+        How many images each system was scored on.
+    of
+        Out of how many.
     """
 
     recipe: Recipe
@@ -46,6 +50,8 @@ class Configuration:
     skipped: bool = False
     unreadable: bool = False
     empty: bool = False
+    counts: Sequence[int] = ()
+    of: int = 0
 
 
 def signatures(space: Space, configuration: Configuration) -> dict[str, Signature]:
@@ -63,7 +69,7 @@ def signatures(space: Space, configuration: Configuration) -> dict[str, Signatur
         ("set", configuration.set_digest[:8]),
     ]
     missing = ["skip"] * configuration.skipped + ["unreadable"] * configuration.unreadable
-    extra = [("missing", "+".join(missing))] if missing else []
+    extra = [("missing", "+".join(missing)), *_covered(configuration)] if missing else []
     if recipe.tokenised:
         extra.append(("text", "ptb"))
     if configuration.empty:
@@ -77,6 +83,14 @@ def signatures(space: Space, configuration: Configuration) -> dict[str, Signatur
         refs = ("refs", str(low) if low == high else f"{low}-{high}")
         out["ref-clip-s"] = Signature(recipe.shown[1], (*common, refs, *end), note)
     return out
+
+
+def _covered(configuration: Configuration) -> list[tuple[str, str]]:
+    """Return on how many images of how many the scores rest: ``n:4987/5000``, ``n:4982-5000/5000`` of several."""
+    if not configuration.counts:
+        return []
+    low, high = min(configuration.counts), max(configuration.counts)
+    return [("n", f"{low if low == high else f'{low}-{high}'}/{configuration.of}")]
 
 
 def _note(space: Space) -> str:

@@ -118,6 +118,11 @@ def score_systems(
         skipped=bool(evalset.unpaired) or any(text is None for system in systems for text in system.texts),
         unreadable=bool(filled.work.images.failures),
         empty=empty,
+        counts=[
+            sum(text is not None and ready is not None for text, ready in zip(system.texts, filled.ready, strict=True))
+            for system in systems
+        ],
+        of=len(evalset.items) + len(evalset.unpaired),
     )
     signed = signatures(space, configuration)
     scored = tuple(_system_score(space, system, evalset, gathered, recipe, signed) for system in systems)

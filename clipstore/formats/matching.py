@@ -25,7 +25,7 @@ ID_KEYS = ("id", "path", "name", "stem", "number", "annotation", "cocoid", "imgi
 """The words that ``--id-key`` accepts."""
 
 _FROM_FILE = frozenset({"annotation", "cocoid", "imgid"})
-_SHOWN = 5
+_ALTERNATES = {"annotation": "ids of the annotation file"}
 
 
 def match(
@@ -142,10 +142,12 @@ def _key_kinds(
 ) -> list[Resolved]:
     wanted = _wanted(hints)
     others = [
-        keytable.by_text(f"{name} of the references", name, ids, list(map(str, values)))
+        keytable.by_text(_ALTERNATES.get(name, f"{name} of the references"), name, ids, list(map(str, values)))
         for name, values in alternates.items()
     ]
     named = [kind for kind in others if kind.flag == wanted]
+    if not named and wanted in _FROM_FILE:
+        named = [kind for kind in others if kind.flag == "annotation"]
     if named:
         return named
     same = _same(ids, keys)

@@ -41,18 +41,35 @@ def read_captions(given: Source, hints: Hints = NO_HINTS) -> Captions:
     BadFormat
         When the content can't be read as captions; the message names the place.
     """
-    name, format_, table = _read(given, hints)
+    name, contents = open_source(given, hints)
+    format_, table = _read(name, contents, hints)
     return assemble.captions(table, name, format_.shown(references=False), num_candidates=hints.num_candidates)
 
 
 def read_references(given: Source, hints: Hints = NO_HINTS) -> References:
     """Read references or annotations; arguments and errors as :func:`read_captions`."""
-    name, format_, table = _read(given, hints)
-    return assemble.references(table, name, format_.shown(references=True))
+    if not hints.shared:
+        name, contents = open_source(given, hints)
+        format_, table = _read(name, contents, hints)
+        return assemble.references(table, name, format_.shown(references=True))
+    recognised = replace(hints, input_format=None, num_candidates=None, score_col=None)
+    plain = replace(recognised, image_col=None, caption_col=None)
+    name, contents = open_source(given, recognised)
+    refused: dict[Hints, InputError] = {}
+    for attempt in dict.fromkeys(other for one in (recognised, plain, hints) for other in (one, _without_rows(one))):
+        try:
+            format_, table = _read(name, contents, attempt)
+            return assemble.references(table, name, format_.shown(references=True))
+        except InputError as error:
+            refused[attempt] = error
+    raise refused[plain]
 
 
-def _read(given: Source, hints: Hints) -> tuple[str, Format, Table]:
-    name, contents = open_source(given, hints)
+def _without_rows(hints: Hints) -> Hints:
+    return replace(hints, id_key=None) if hints.id_key == "row" else hints
+
+
+def _read(name: str, contents: list[Content], hints: Hints) -> tuple[Format, Table]:
     formats = [registry.recognise(content, hints) for content in contents]
     odd = next((index for index, format_ in enumerate(formats) if format_ is not formats[0]), None)
     if odd is not None:
@@ -61,7 +78,7 @@ def _read(given: Source, hints: Hints) -> tuple[str, Format, Table]:
         raise BadFormat(msg)
     tables = [formats[0].read(content, hints) for content in contents]
     table = tables[0] if len(tables) == 1 else join(tables, [content.name for content in contents])
-    return name, formats[0], _by_row(table, hints, formats[0], name)
+    return formats[0], _by_row(table, hints, formats[0], name)
 
 
 def _by_row(table: Table, hints: Hints, format_: Format, name: str) -> Table:
@@ -71,7 +88,8 @@ def _by_row(table: Table, hints: Hints, format_: Format, name: str) -> Table:
     if hints.order is None:
         msg = f"{name}: --id-key row needs the images in the order of the rows: give --order FILE"
         raise InputError(msg)
-    return replace(table, ids=lines.by_row(table, hints.order, name), images=None, file_names=None, alternates={})
+    ids = lines.by_row(table, hints.order, name)
+    return replace(table, ids=ids, images=None, file_names=None, alternates={})
 
 
 def open_source(given: Source, hints: Hints) -> tuple[str, list[Content]]:
@@ -95,7 +113,7 @@ def _open_named(given: str | Path, *, as_text: bool) -> tuple[str, list[Content]
     shards = _shards(path)
     if shards is None:
         return path.name, [source.open_path(path, as_text=as_text)]
-    shown = f"{path.name} ({len(shards)} shards)"
+    shown = f"{path.name} ({len(shards)} shard{'s' if len(shards) > 1 else ''})"
     return shown, [source.open_path(shard, as_text=as_text) for shard in shards]
 
 

@@ -88,6 +88,8 @@ def recognise(content: Content, hints: Hints) -> Format:
             return format_
     _refuse_columns(content, hints)
     remedy = "name it with --input-format, or the columns with --image-col and --caption-col"
+    if content.kind == "text":
+        remedy += "; for plain captions, one a line, give their ids with --order FILE"
     msg = f"{content.name}: {_seen(content)}: no known format; {remedy}"
     raise BadFormat(msg)
 

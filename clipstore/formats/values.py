@@ -37,6 +37,9 @@ class Hints:
         Names of columns or fields.
     num_candidates
         How many captions each image has in a flat n-best file.
+    shared
+        The hints were given for captions and references at once, as on a command line: references
+        follow them where they fit, and are read as recognised where not.
     """
 
     input_format: str | None = None
@@ -48,6 +51,7 @@ class Hints:
     caption_col: str | None = None
     score_col: str | None = None
     num_candidates: int | None = None
+    shared: bool = False
 
 
 NO_HINTS = Hints()

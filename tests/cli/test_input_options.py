@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -173,3 +174,94 @@ def test_standard_input_is_called_so(run, desk, monkeypatch):
     """``-`` alone is no name."""
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((desk / "a.json").read_bytes())))
     assert run("score", "-", "--images", "images").rows[1][0] == "stdin"
+
+
+@pytest.mark.parametrize(
+    ("text", "flags"),
+    [
+        ("pic;words\n{0};a cat\n", ("--image-col", "pic", "--caption-col", "words")),
+        ("image,caption\n{0},a cat\n", ("--input-format", "table")),
+        ('[{{"image_id": "{0}", "caption": "a cat"}}]', ("--input-format", "coco-results")),
+        ('[{{"image_id": "0", "caption": "a cat"}}]', ("--id-key", "row", "--order", "ids.txt")),
+        ('[{{"image_id": "{0}.png", "caption": "a cat"}}]', ("--id-key", "name")),
+    ],
+)
+@pytest.mark.parametrize("references", ["official", "rows", "csv", "parquet", "stdin"])
+@pytest.mark.parametrize("command", ["score", "compare"])
+def test_what_is_said_of_captions_leaves_references_alone(run, desk, monkeypatch, text, flags, references, command):
+    """Columns, format, rows and kind of key of the captions hold for references only where they fit."""
+    name = drawn.name(1)
+    (desk / "caps.data").write_text(text.format(name))
+    (desk / "ids.txt").write_text(f"{name}\n")
+    path = desk / "one.refs"
+    if references == "rows":
+        drawn.write_json(path, [{"image_id": name, "caption": "a reference"}])
+    elif references == "csv":
+        path.write_text(f"image,caption\n{name},a reference\n")
+    elif references == "parquet":
+        pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        pq.write_table(pa.table({"image_id": [name], "sentences": [[{"raw": "a reference"}]]}), path)
+    else:
+        drawn.write_json(path, {name: ["a reference"]})
+    if references == "stdin":
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes())))
+        path = "-"
+    done = run(command, "x=caps.data", "--images", "images", "--refs", path, *flags, "--model", "fake")
+    assert done.code == 0, done.err
+    assert "1 image, 1 reference, " in done.err
+
+
+def test_columns_of_references_are_those_named_where_they_have_them(run, desk):
+    """References with the same odd columns are read by them; a mistyped column is still refused."""
+    for file, words in (("caps.csv", "a cat"), ("refs.csv", "a reference")):
+        (desk / file).write_text(f"pic;words\n{drawn.name(1)};{words}\n")
+    flags = ("score", "caps.csv", "--images", "images", "--refs", "refs.csv", "--image-col", "pic")
+    assert run(*flags, "--caption-col", "words").code == 0
+    assert run(*flags, "--caption-col", "word").code == 2
+
+
+def test_annotations_say_what_ids_of_captions_mean_beside_other_references(run, desk):
+    """Captions by the annotation file's ids, references by stem, files that say no number."""
+    for i, letter in enumerate("abc"):
+        (desk / "images" / f"{drawn.name(i)}.png").rename(desk / "images" / f"{letter}.png")
+    drawn.write_json(desk / "stems.json", {letter: [f"reference {letter}"] for letter in "abc"})
+    images = [{"id": 10 + i, "file_name": f"val/{letter}.png"} for i, letter in enumerate("abc")]
+    drawn.write_json(desk / "notes.json", {"images": images, "annotations": []})
+    drawn.write_json(desk / "caps.json", [{"image_id": 10 + i, "caption": f"caption {i}"} for i in (2, 0, 1)])
+    for flags in ((), ("--id-key", "cocoid")):
+        done = run(
+            "score", "caps.json", "--images", "images", "--refs", "stems.json", "--annotations", "notes.json", *flags,
+            "--per-image", "out.json",
+        )  # fmt: skip
+        assert done.code == 0, done.err
+        assert "ids = ids of the annotation file, 3/3 matched" in done.err
+    drawn.write_json(desk / "named.json", {"a": "caption 0", "b": "caption 1", "c": "caption 2"})
+    run("score", "named.json", "--images", "images", "--refs", "stems.json", "--per-image", "other.json")
+    assert json.loads(Path("out.json").read_text()) == json.loads(Path("other.json").read_text())
+
+
+def test_images_may_lie_in_a_folder_of_tars(run, desk):
+    """A folder of shards, or a glob of them, holds captions and images."""
+    for shard in range(2):
+        with tarfile.open(desk / f"{shard:05d}.tar", "w") as archive:
+            for i in range(2 * shard, 2 * shard + 2):
+                archive.add(desk / "images" / f"{drawn.name(i)}.png", f"{i:09d}.png")
+                info = tarfile.TarInfo(f"{i:09d}.txt")
+                info.size = len(f"picture {i}")
+                archive.addfile(info, io.BytesIO(f"picture {i}".encode()))
+    (desk / "wds").mkdir()
+    for path in desk.glob("*.tar"):
+        path.rename(desk / "wds" / path.name)
+    for given in ("wds", "wds/*.tar"):
+        done = run("score", given, "--images", given)
+        assert done.code == 0, done.err
+        assert done.rows[1][:2] == ["wds", "4"]
+        assert "WebDataset tar, 4 captions, ids = the same ids, 4/4 matched" in done.err
+
+
+def test_examples_of_warnings_are_short_and_plain(run, given, desk):
+    """A warning shows id and caption, cut, and no tuple."""
+    long = "a dog <pad> " + "very " * 100
+    drawn.write_json(desk / "bad.json", {**drawn.captions(N), drawn.name(0): long})
+    done = run("score", "bad.json", *given)
+    assert f"(such as {drawn.name(0)!r}: {long[:60]!r})" in done.err

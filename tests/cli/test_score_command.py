@@ -248,7 +248,7 @@ def test_empty_captions_are_refused_or_zero(run: Run, given: list[str], desk: Pa
     drawn.write_json(desk / "empty.json", {**drawn.captions(N), drawn.name(1): ""})
     done = run("score", "empty.json", *given)
     assert done.code == 2
-    assert f"1 captions are empty (ids: {drawn.name(1)})" in done.err
+    assert f"1 caption is empty (ids: {drawn.name(1)})" in done.err
     zero = run("score", "empty.json", *given, "--empty", "zero", "--per-image", "out.json")
     assert zero.code == 0
     assert json.loads((desk / "out.json").read_text())[drawn.name(1)] == {"CLIPScore": 0.0, "RefCLIPScore": 0.0}

@@ -161,7 +161,7 @@ def test_an_n_best_file_is_refused(folder: Path) -> None:
 def test_empty_captions_are_refused_or_kept(folder: Path, empty: str) -> None:
     """Empty and blank captions are counted and named; empty=zero keeps them."""
     captions = {drawn.name(0): "words", drawn.name(1): empty}
-    with pytest.raises(InputError, match=rf"1 captions are empty \(ids: {drawn.name(1)}\).*--empty zero"):
+    with pytest.raises(InputError, match=rf"1 caption is empty \(ids: {drawn.name(1)}\).*--empty zero"):
         aligned({"mine": captions}, EvalSet.read(images=folder))
     _, (system,) = aligned({"mine": captions}, EvalSet.read(images=folder), empty="zero")
     assert system.texts == ("words", empty)

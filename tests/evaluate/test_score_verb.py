@@ -175,7 +175,9 @@ def test_skip_scores_what_both_have_and_says_so(store: Store, evalset: EvalSet) 
     assert scores["a"].clip_s[drawn.name(2)] is None
     assert scores["a"].clip_s.n == 5
     assert scores.missing == (drawn.name(2),)
-    assert "missing:skip" in str(scores.signatures["clip-s"])
+    assert "|missing:skip|n:5-6/6|" in str(scores.signatures["clip-s"])
+    alone = cs.score(store.space("fake"), {"a": captions}, evalset, missing="skip")
+    assert "|missing:skip|n:5/6|" in str(alone.signatures["clip-s"])
     assert "5/6" in str(scores)
     assert drawn.name(2) not in scores["a"].per_image()
 
@@ -211,7 +213,7 @@ def test_references_without_image_count_in_the_of(store: Store, tmp_path: Path) 
 def test_empty_captions_score_zero_when_asked(store: Store, evalset: EvalSet) -> None:
     """empty=zero gives 0 in both metrics, counts the image, encodes no empty text, and stands in the signature."""
     captions = {**drawn.captions(N), drawn.name(1): " "}
-    with pytest.raises(InputError, match="1 captions are empty"):
+    with pytest.raises(InputError, match="1 caption is empty"):
         cs.score(store.space("fake"), {"a": captions}, evalset)
     scores = cs.score(store.space("fake"), {"a": captions}, evalset, empty="zero")
     assert scores["a"].clip_s[drawn.name(1)] == 0
