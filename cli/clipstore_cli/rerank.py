@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, final
@@ -281,16 +280,5 @@ def finish(found: Reranked, notes: Notes, *, format_: PickFormat, json: bool, ou
         output.emit_table(found.table(), None)
     else:
         notes.say(text(found.table()).rstrip())
-        _print(found, format_)
+        output.emit(dumps(found, format_).decode(), None)
     return inputs.unreadable(found.failures, notes)
-
-
-def _print(found: Reranked, format_: PickFormat) -> None:
-    """Write the picks to stdout."""
-    if format_ == "jsonl":
-        sys.stdout.write(dumps(found))
-    elif format_ == "coco":
-        output.emit(output.dumps([{"image_id": pick.key, "caption": pick.caption} for pick in found.picks]), None)
-    else:
-        output.emit(output.dumps({str(pick.key): pick.caption for pick in found.picks if not pick.rank}), None)
-    sys.stdout.flush()

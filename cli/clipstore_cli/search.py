@@ -13,6 +13,7 @@ from clipstore import formats as files
 from clipstore.errors import InputError
 from clipstore.evalset import save
 from clipstore.formats import read_captions
+from clipstore.formats.images import EXTENSIONS
 from clipstore.metrics import recipes
 from clipstore.search import Approximate, ImagePool, Retrieved, TextPool
 from clipstore.search import retrieve as find_captions
@@ -85,14 +86,15 @@ def search(
     settings = Settings.read()
     hints = inputs.hints_of(reading, settings)
     notes = Notes(quiet=common.quiet)
-    asked: list[Query] = [Path(one) if Path(one).is_file() else one for one in queries]
+    _refuse_idle(pool, evalset_name, "-t")
+    asked = [_query(one) for one in queries]
     wanted = inside or _usual(asked)
     with opening.open_store(common.store, settings, notes, create=pool.pool is not None) as opened, notes:
         space = inputs.space_of(model, opened, settings)
         encode = not model.no_encode
         chosen: TextPool | ImagePool
         if wanted == "captions":
-            chosen = _texts(opened, space, pool, evalset_name, hints, notes, encode=encode)
+            chosen = _texts(opened, space, pool, evalset_name, hints, notes, flag="-t", encode=encode)
         else:
             chosen = _images(opened, pool, evalset_name)
         found = find(space, asked, chosen, k, index=pool.approximate, encode=encode, progress=notes.progress)
@@ -103,6 +105,48 @@ def search(
     else:
         output.emit_table(found.table(), out)
     return 0
+
+
+def _query(one: str) -> Query:
+    """Return an image for the path of a file, else a text.
+
+    Raises
+    ------
+    InputError
+        When it is empty, or looks like the path of an image that is not there.
+    """
+    if opening.exists(one) and not Path(one).is_dir():
+        return Path(one)
+    if not one.strip():
+        msg = "a query is empty: give words in quotes, or an image file"
+        raise InputError(msg)
+    if opening.exists(one):
+        msg = f"{one}: is a folder: name an image in it, or give words in quotes"
+        raise InputError(msg)
+    path = Path(one)
+    named = path.suffix.lower() in EXTENSIONS or one.startswith(("/", "./", "../", "~"))
+    inside = "/" in one and not any(map(str.isspace, one)) and opening.exists(str(path.parent))
+    if named or inside:
+        msg = f"{one}: looks like an image file, and there is none; to look for it as words, end it with a full stop"
+        raise InputError(msg)
+    return one
+
+
+def _refuse_idle(pool: PoolOptions, set_name: str | None, flag: str) -> None:
+    """Refuse options that would be left alone in silence.
+
+    Raises
+    ------
+    InputError
+        Naming both.
+    """
+    for idle, fault in (
+        (pool.pool and set_name is not None, f"--pool and {flag} both say where to search: leave one of them out"),
+        (pool.pool and pool.system, "--system is of a saved set, --pool of files: leave one of them out"),
+        (pool.nprobe and pool.index is None, "--nprobe is for --index: name the index, or leave --nprobe out"),
+    ):
+        if idle:
+            raise InputError(fault)
 
 
 def _usual(asked: Sequence[Query]) -> Where:
@@ -122,12 +166,13 @@ def _texts(
     hints: Hints,
     notes: Notes,
     *,
+    flag: str,
     encode: bool,
 ) -> TextPool:
     """Return the captions to search among."""
     prefix = recipes.HESSEL2021.prefix
     if pool.system and set_name is None:
-        msg = "--system names a system of a saved set: name the set with -t SET"
+        msg = f"--system names a system of a saved set: name the set with {flag} SET"
         raise InputError(msg)
     if pool.pool:
         read = [read_captions(one, hints) for one in pool.pool]
@@ -177,13 +222,17 @@ def retrieve(
     format_: Format = "coco",
     out: options.Out = None,
 ) -> int:
-    """Give every image of a set its nearest caption of a pool: a retrieval baseline to score and compare."""
+    """Give every image of a set its nearest caption of a pool: a retrieval baseline to score and compare.
+
+    The set is a saved one (-t SET), the images that --refs name, or all images of --images.
+    """
     settings = Settings.read()
     hints = inputs.hints_of(reading, settings)
     notes = Notes(quiet=common.quiet)
-    _refuse(save_as, evalset_name, format_, out)
+    _refuse(save_as, evalset_name, format_, out, replace=replace)
+    _refuse_idle(pool, pool_set, "--pool-set")
     if evalset_name is None:
-        items = _closed(inputs.read_set(evalset, settings, hints))
+        items = inputs.read_set(evalset, settings, hints).of_all_images()
     else:
         inputs.refuse_files(evalset, evalset_name)
     with opening.open_store(common.store, settings, notes) as opened, notes:
@@ -191,7 +240,7 @@ def retrieve(
             items = EvalSet.load(opened, evalset_name)
         inputs.say_set(items, notes)
         space = inputs.space_of(model, opened, settings)
-        chosen = _texts(opened, space, pool, pool_set, hints, notes, encode=not model.no_encode)
+        chosen = _texts(opened, space, pool, pool_set, hints, notes, flag="--pool-set", encode=not model.no_encode)
         found = find_captions(
             space,
             items,
@@ -217,15 +266,10 @@ def retrieve(
     return _finish(found, notes, pool, format_, out, printed=save_as is None)
 
 
-def _closed(evalset: EvalSet) -> EvalSet:
-    """Refuse a set of which nothing says which images count."""
-    if evalset.is_open:
-        msg = "nothing says which images count: pass --refs FILE with --images, or -t SET"
+def _refuse(save_as: str | None, set_name: str | None, format_: str, out: Path | None, *, replace: bool) -> None:
+    if replace and save_as is None:
+        msg = "--replace is for --save-as NAME: name the system, or leave --replace out"
         raise InputError(msg)
-    return evalset
-
-
-def _refuse(save_as: str | None, set_name: str | None, format_: str, out: Path | None) -> None:
     if save_as is not None and set_name is None:
         msg = f"--save-as {save_as} keeps the captions as a system of a saved eval set: name it with -t SET"
         raise InputError(msg)
@@ -241,10 +285,9 @@ def _finish(found: Retrieved, notes: Notes, pool: PoolOptions, format_: str, out
     if found.empty:
         first = ", ".join(map(str, found.empty[:5]))
         notes.warn(f"{len(found.empty):,} images got none: the pool holds only their own captions (first: {first})")
+    rows = found.to_rows(plain=format_ in {"coco", "clipscore"})
     if out is not None:
-        files.write(out, found.to_rows(plain=format_ in {"coco", "clipscore"}), _FORMATS[format_])
-    elif printed and format_ == "clipscore":
-        output.emit(output.dumps({str(key): caption for key, caption in found.captions.items()}), None)
+        files.write(out, rows, _FORMATS[format_])
     elif printed:
-        output.emit(output.dumps([{"image_id": one.key, "caption": one.caption} for one in found.matches]), None)
+        output.emit(files.dumps(rows, _FORMATS[format_]).decode(), None)
     return inputs.unreadable(found.failures, notes)

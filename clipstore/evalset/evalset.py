@@ -201,6 +201,10 @@ class EvalSet:
             how=how,
         )
 
+    def of_all_images(self) -> EvalSet:
+        """Return this set, closed over all images of its folder if it is still open; ids are stems, or paths."""
+        return reading.of_all_images(self) if self.is_open else self
+
     def rows_of(
         self,
         ids: Sequence[ItemKey],

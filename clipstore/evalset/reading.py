@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from clipstore import formats
@@ -107,6 +107,22 @@ def _with_ids_of(evalset: EvalSet, notes: References) -> EvalSet:
     if not ids or len(ids) < len(found) or len(set(ids)) < len(ids) or len(listed) < len(notes.file_names or {}):
         return evalset
     return replace(evalset, alternates={**evalset.alternates, "annotation": ids})
+
+
+def of_all_images(evalset: EvalSet) -> EvalSet:
+    """Close an open set over all the images that were given, as where no references and no captions name any.
+
+    An image in a folder is called by its file's stem; by its path where two files have one stem.
+    """
+    if evalset.sources is not None:
+        return replace(evalset, items=tuple(EvalItem(key, image) for key, image in evalset.sources.items()))
+    if evalset.folder is None:
+        return evalset
+    folder, files = evalset.folder.path, evalset.folder.files
+    stems = [PurePosixPath(path).stem for path in files]
+    keys = stems if len(set(stems)) == len(stems) else list(files)
+    items = [EvalItem(key, Image(folder / path, path)) for key, path in zip(keys, files, strict=True)]
+    return replace(evalset, items=tuple(items), paths=tuple(files))
 
 
 def _left_out(references: References, unpaired: list[ItemKey], evalset: EvalSet) -> list[str]:

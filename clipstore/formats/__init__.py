@@ -22,6 +22,7 @@ from clipstore.formats.values import Hints as Hints
 from clipstore.formats.values import References as References
 from clipstore.formats.writing import WRITERS as WRITERS
 from clipstore.formats.writing import Row as Row
+from clipstore.formats.writing import dumps as dumps
 from clipstore.formats.writing import save as save
 from clipstore.formats.writing import write as write
 
@@ -37,6 +38,7 @@ __all__ = [
     "Row",
     "Source",
     "describe",
+    "dumps",
     "embedded_images",
     "format_names",
     "image_files",

@@ -76,11 +76,16 @@ def write(path: Path, rows: Sequence[Row], to: str) -> None:
     CannotWrite
         When the folder can't be written.
     """
+    save(path, dumps(rows, to))
+
+
+def dumps(rows: Sequence[Row], to: str) -> bytes:
+    """Return captions in a format: see :func:`write`."""
     writer = WRITERS.get(to)
     if writer is None:
         msg = f"can't write {to!r}: one of {', '.join(WRITERS)}"
         raise InputError(msg)
-    save(path, writer(rows))
+    return writer(rows)
 
 
 def save(path: Path, data: bytes) -> None:

@@ -35,10 +35,21 @@ FORMATS: Final = {"coco": "coco-results", "clipscore": "official", "jsonl": "jso
 """What ``--format`` calls a layout, and what :func:`clipstore.formats.write` does."""
 
 
-def dumps(reranked: Reranked) -> str:
-    """Return the picks as JSON lines: image, caption, picked, of, score, top1_score, every score."""
+def dumps(reranked: Reranked, format_: str = "jsonl") -> bytes:
+    """Return the picks in a format of :data:`FORMATS`; in JSON lines a pick has every score.
+
+    Raises
+    ------
+    InputError
+        When there is no such format.
+    """
+    if format_ not in FORMATS:
+        msg = f"can't write {format_!r}: one of {', '.join(FORMATS)}"
+        raise InputError(msg)
+    if format_ != "jsonl":
+        return formats.dumps(reranked.to_rows(format_), FORMATS[format_])
     lines = (json.dumps(pick.to_dict(), ensure_ascii=False, allow_nan=False) for pick in reranked.picks)
-    return "".join(f"{line}\n" for line in lines)
+    return "".join(f"{line}\n" for line in lines).encode()
 
 
 def write(path: Path, reranked: Reranked, format_: str = "jsonl") -> None:
@@ -60,13 +71,7 @@ def write(path: Path, reranked: Reranked, format_: str = "jsonl") -> None:
     CannotWrite
         When the file can't be written.
     """
-    if format_ not in FORMATS:
-        msg = f"can't write {format_!r}: one of {', '.join(FORMATS)}"
-        raise InputError(msg)
-    if format_ == "jsonl":
-        save_bytes(path, dumps(reranked).encode())
-    else:
-        formats.write(path, reranked.to_rows(format_), FORMATS[format_])
+    save_bytes(path, dumps(reranked, format_))
 
 
 def save_as(store: Store, evalset: EvalSet, name: str, reranked: Reranked, *, replace: bool = False) -> Saved:

@@ -10,7 +10,7 @@ import numpy as np
 from clipstore.evaluate import fill
 from clipstore.formats import Captions, Row
 from clipstore.metrics import recipes
-from clipstore.search.verb import nearest
+from clipstore.search.nearest import Nearest, sample
 from clipstore.storage.search import NOTHING
 from clipstore.store.progress import silent
 
@@ -53,7 +53,7 @@ class Retrieved:
     failures
         Images that could not be read.
     recall
-        Of a trained index, on a sample of the images.
+        Of a trained index in this pool, on an even sample of the images.
     """
 
     matches: tuple[Match, ...]
@@ -137,16 +137,16 @@ def retrieve(
     most = k + max((len(one) for one in own.values()), default=0)
     matches: list[Match] = []
     empty: list[ItemKey] = []
-    recall = None
+    finder = Nearest(space, pool, index)
     for start in range(0, len(rows), _BATCH):
-        hits, found = nearest(space, space.gather_images(ids[start : start + _BATCH]), pool, most, index)
-        recall = found if recall is None else recall
+        hits = finder.search(space.gather_images(ids[start : start + _BATCH]), most)
         batch = zip(rows[start : start + _BATCH], hits.ids.tolist(), hits.scores.tolist(), strict=True)
         for row, near, scores in batch:
             kept = _kept(evalset.keys[row], near, scores, own, pool, k)
             matches += kept
             if not kept:
                 empty.append(evalset.keys[row])
+    recall = None if index is None else finder.recall(space.gather_images(ids[sample(len(ids))]))
     selector = space.fingerprint.digest
     return Retrieved(tuple(matches), pool.name, selector, tuple(empty), filled.work.images.failures, recall)
 

@@ -11,28 +11,22 @@ import numpy as np
 from clipstore.errors import InputError
 from clipstore.items import Image
 from clipstore.metrics import recipes
-from clipstore.search.pools import ImagePool, TextPool
-from clipstore.storage import trained
-from clipstore.storage.catalogue import segments
-from clipstore.storage.search import NOTHING, Hits, exact
-from clipstore.storage.segments import Gone
+from clipstore.search.nearest import RECALL_AT, Nearest
+from clipstore.search.pools import TextPool
+from clipstore.storage.search import NOTHING
 from clipstore.store.progress import silent
 from clipstore.tables import Column, Table, text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from clipstore.arrays import Vectors
     from clipstore.items import ItemKey
-    from clipstore.storage.catalogue.segments import SegmentRow
+    from clipstore.search.pools import ImagePool
     from clipstore.store import Progress, Space
 
 Query = str | Path | Image
 """A caption, or an image: its path, or an :class:`clipstore.items.Image`."""
-
-_ATTEMPTS = 5
-_SAMPLE = 200  # queries of the recall that is printed
-_RECALL_AT = 10
 
 
 @final
@@ -108,7 +102,7 @@ class Found:
             for query, hits in zip(self.queries, self.hits, strict=True)
             for hit in hits
         ]
-        notes = () if self.recall is None else (f"recall@{_RECALL_AT} of the index against exact: {self.recall:.3f}",)
+        notes = () if self.recall is None else (f"recall@{RECALL_AT} of the index against exact: {self.recall:.3f}",)
         return Table(tuple(columns), tuple(rows), notes)
 
     def __str__(self) -> str:
@@ -165,16 +159,21 @@ def search(
     Raises
     ------
     InputError
-        When there is no query or nothing to search in, or an image can't be read.
+        When there is no query, an empty one or nothing to search in, or an image can't be read.
     NotStored
         When a query is missing and ``encode`` is False.
     """
     if k < 1 or not queries:
         msg = f"a search needs a query and k of 1 or more, not {len(queries)} and {k}"
         raise InputError(msg)
+    blank = next((number for number, query in enumerate(queries, 1) if isinstance(query, str) and not query.strip()), 0)
+    if blank:
+        msg = f"query {blank} is an empty text: give words, or an image"
+        raise InputError(msg)
     prefix = recipes.recipe(recipe).prefix
     vectors = _vectors(space, queries, prefix, encode=encode, progress=progress)
-    hits, recall = nearest(space, vectors, pool, k, index)
+    finder = Nearest(space, pool, index)
+    hits, recall = finder.search(vectors, k), finder.recall(vectors)
     ids = [id_ for id_ in hits.ids.ravel().tolist() if id_ != NOTHING]
     names = pool.texts if isinstance(pool, TextPool) else pool.named(space, ids)
     found = []
@@ -221,55 +220,3 @@ def _of_texts(space: Space, texts: list[str], prefix: str, *, encode: bool, prog
 
 def _image(query: Query) -> Image:
     return query if isinstance(query, Image) else Image(Path(query), str(query))
-
-
-def nearest(
-    space: Space, vectors: Vectors, pool: TextPool | ImagePool, k: int, index: Approximate | None = None
-) -> tuple[Hits, float | None]:
-    """Return the nearest of the pool by id, and the recall of a trained index.
-
-    Parameters
-    ----------
-    space
-        The vectors of one encoder.
-    vectors
-        Unit vectors, float32, shape (queries, dim).
-    pool, k, index
-        As in :func:`search`.
-
-    Raises
-    ------
-    InputError
-        When the pool holds nothing, or the index can't be made.
-    """
-    modality = "text" if isinstance(pool, TextPool) else "image"
-    allowed = pool.allowed
-
-    def look(rows: Sequence[SegmentRow]) -> tuple[Hits, float | None]:
-        root = space.catalogue.folder
-        if index is None:
-            return exact(root, rows, vectors, k, allowed), None
-        made = trained.open_or_make(root, rows, index.factory)
-        recall = made.recall(vectors[:_SAMPLE], _RECALL_AT, index.nprobe)
-        return made.search(vectors, k, allowed, index.nprobe), recall
-
-    return _retried(space, modality, look)
-
-
-def _retried(
-    space: Space, modality: str, look: Callable[[Sequence[SegmentRow]], tuple[Hits, float | None]]
-) -> tuple[Hits, float | None]:
-    """Look into the committed segments; read the catalogue again where one was compacted away meanwhile."""
-    for attempt in range(_ATTEMPTS):
-        with space.catalogue.read() as tx:
-            rows = segments.all(tx, space.fingerprint.digest, "text" if modality == "text" else "image")
-        if not rows:
-            what = "captions" if modality == "text" else "images"
-            msg = f"the store holds no {what} encoded with {space.shown}: score or add some first"
-            raise InputError(msg)
-        try:
-            return look(rows)
-        except Gone:
-            if attempt == _ATTEMPTS - 1:
-                raise
-    raise AssertionError  # the loop returns or raises

@@ -12,8 +12,8 @@ import numpy as np
 
 from clipstore.errors import ClipstoreError
 from clipstore.metrics import recipes
+from clipstore.search.nearest import Nearest
 from clipstore.search.pools import ImagePool, TextPool
-from clipstore.search.verb import nearest
 
 if TYPE_CHECKING:
     from clipstore.arrays import Vectors
@@ -98,12 +98,12 @@ class Searcher:
         space = self._live.space
         if kind == "captions":
             pool = self._captions(report)
-            hits, _ = nearest(space, vectors, pool, FOUND)
+            hits = Nearest(space, pool).search(vectors, FOUND)
             pairs = zip(hits.ids[0].tolist(), hits.scores[0].tolist(), strict=True)
             return [(f"{score:.4f}", pool.texts[id_]) for id_, score in pairs if id_ in pool.texts]
         first = report.first_row
         images = ImagePool(report.title, {id_: report.slugs[row] for id_, row in first.items()})
-        hits, _ = nearest(space, vectors, images, FOUND)
+        hits = Nearest(space, images).search(vectors, FOUND)
         found = zip(hits.ids[0].tolist(), hits.scores[0].tolist(), strict=True)
         rows = [(first[id_], score) for id_, score in found if id_ in first]
         return [(row, report.slugs[row], report.alt(row), f"{score:.4f}") for row, score in rows]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import uuid
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -39,6 +40,23 @@ _HASH = 16
 
 
 @final
+@dataclass(frozen=True, eq=False, slots=True)
+class Only:
+    """A filter on an index, made once.
+
+    Parameters
+    ----------
+    ids
+        The ids that may be found, int64.
+    bits
+        One bit a vector of the index, the low bit first.
+    """
+
+    ids: Ids
+    bits: np.ndarray
+
+
+@final
 class Trained:
     """A trained index over all segments of one space and modality. Made by :func:`open_or_make`."""
 
@@ -54,7 +72,20 @@ class Trained:
         """The inverted lists inside, None where it has none."""
         return faiss_module().try_extract_index_ivf(self._index)
 
-    def search(self, queries: Vectors, k: int, allowed: Ids | None = None, nprobe: int | None = None) -> Hits:
+    def only(self, allowed: Ids) -> Only:
+        """Return a filter: only these ids.
+
+        Raises
+        ------
+        InputError
+            When the index has no inverted lists.
+        """
+        if self._lists is None:
+            msg = "a filter needs an index with inverted lists (IVF...), or none: leave --index out"
+            raise InputError(msg)
+        return Only(allowed, np.packbits(np.isin(self._ids, allowed), bitorder="little"))
+
+    def search(self, queries: Vectors, k: int, only: Only | None = None, nprobe: int | None = None) -> Hits:
         """Return about the ``k`` nearest vectors of each query, with exact scores.
 
         Parameters
@@ -63,38 +94,29 @@ class Trained:
             Unit vectors, float32, shape (queries, dim).
         k
             How many.
-        allowed
-            Only these ids; needs an index with inverted lists (IVF).
+        only
+            What :meth:`only` gave; None: all.
         nprobe
             Inverted lists to look into; None: a 32nd of them, at least 8.
-
-        Raises
-        ------
-        InputError
-            When a filter is asked of an index without inverted lists.
         """
         if not len(queries):
             return Hits.none(0, k)
         most = min(_OVERFETCH * k, len(self._ids))
         queries = np.ascontiguousarray(queries, np.float32)
-        parameters, _kept_alive = self._parameters(allowed, nprobe)
+        parameters, _kept_alive = self._parameters(only, nprobe)
         _, places = self._index.search(queries, most, params=parameters)
         ids = np.where(places < 0, NOTHING, self._ids[places])
         return self._rescored(queries, ids, k)
 
-    def _parameters(self, allowed: Ids | None, nprobe: int | None) -> tuple[Any, object]:
+    def _parameters(self, only: Only | None, nprobe: int | None) -> tuple[Any, object]:
         faiss, lists = faiss_module(), self._lists
         if lists is None:
-            if allowed is not None:
-                msg = "a filter needs an index with inverted lists (IVF...), or none: leave --index out"
-                raise InputError(msg)
             return None, None
         chosen = min(nprobe or max(8, lists.nlist // 32), lists.nlist)
-        if allowed is None:
+        if only is None:
             parameters, selector = faiss.SearchParametersIVF(nprobe=chosen), None
         else:
-            mask = np.packbits(np.isin(self._ids, allowed), bitorder="little")
-            selector = (faiss.IDSelectorBitmap(mask), mask)
+            selector = (faiss.IDSelectorBitmap(only.bits), only.bits)
             parameters = faiss.SearchParametersIVF(nprobe=chosen, sel=selector[0])
         if isinstance(self._index, faiss.IndexPreTransform):
             return faiss.SearchParametersPreTransform(index_params=parameters), (parameters, selector)
@@ -117,10 +139,10 @@ class Trained:
             return found
         return Hits(np.concatenate([found.ids, rest.ids], axis=1), np.concatenate([found.scores, rest.scores], axis=1))
 
-    def recall(self, queries: Vectors, k: int = 10, nprobe: int | None = None) -> float:
-        """Return the share of the exact ``k`` nearest that the index finds, over some queries."""
-        wanted = exact(self._root, self._rows, queries, k).ids
-        found = self.search(queries, k, nprobe=nprobe).ids
+    def recall(self, queries: Vectors, k: int = 10, only: Only | None = None, nprobe: int | None = None) -> float:
+        """Return the share of the exact ``k`` nearest that the index finds, over some queries, in what is allowed."""
+        wanted = exact(self._root, self._rows, queries, k, None if only is None else only.ids).ids
+        found = self.search(queries, k, only, nprobe).ids
         there = (wanted[:, :, None] == found[:, None, :]).any(axis=2) & (wanted != NOTHING)
         return float(there.sum() / max(1, (wanted != NOTHING).sum()))
 

@@ -62,6 +62,59 @@ def test_what_is_refused(run: Run, five: str) -> None:
     assert "-t SET" in run("search", "a", *FAKE, "--in", "captions", "--system", "bee").err
     assert "hold captions" in run("search", "a", *FAKE, "--pool", "a.json").err
     assert "-t SET" in run("retrieve", "--images", "images", *FAKE, "--save-as", "x").err
-    assert run("retrieve", "--images", "images", *FAKE).code == 2
+    assert run("retrieve", *FAKE).code == 2
     assert run("search", "a", *FAKE, "--store", "elsewhere").code == 2
     assert not Path("elsewhere").exists()
+
+
+def test_a_path_that_is_not_there_is_no_text(run: Run, five: str) -> None:
+    """A mistyped image, an empty query and a folder are refused; words with a dot or a slash are words."""
+    for query, words in (
+        (f"images/{drawn.name(77)}.png", "looks like an image file"),
+        ("dog.JPG", "looks like an image file"),
+        ("images/dog", "looks like an image file"),
+        ("./dog", "looks like an image file"),
+        ("", "empty"),
+        ("  ", "empty"),
+        ("images", "is a folder"),
+    ):
+        refused = run("search", query, *FAKE)
+        assert refused.code == 2, query
+        assert words in refused.err
+        assert not refused.out
+    for text in ("a black/white dog", "black/white", "number 2.0", "dog.png.", "word " * 200):
+        assert run("search", text, *FAKE, "-k", "1").code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "flags"),
+    [
+        ("search dog --in captions --pool a.json -t five", "--pool -t"),
+        ("search dog --in captions --pool a.json --system a", "--system --pool"),
+        ("search dog --in captions --nprobe 3", "--nprobe --index"),
+        ("retrieve -t five --pool a.json --pool-set five", "--pool --pool-set"),
+        ("retrieve -t five --replace", "--replace --save-as"),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(run: Run, five: str, words: str, flags: str) -> None:
+    """A usage error that names both."""
+    done = run(*words.split(), *FAKE)
+    assert done.code == 2
+    assert all(flag in done.err for flag in flags.split()), done.err
+
+
+def test_a_folder_alone_can_be_retrieved_for(run: Run, five: str) -> None:
+    """All of its images are the set, called by their stems; JSON lines hold rank and cosine."""
+    done = run("retrieve", "--images", "images", *FAKE, "--format", "jsonl")
+    assert done.code == 0, done.err
+    rows = [json.loads(line) for line in done.out.splitlines()]
+    assert [row["image"] for row in rows] == [drawn.name(i) for i in range(8)]
+    assert {row["rank"] for row in rows} == {0}
+    assert all(-1 <= row["cosine"] <= 1 for row in rows)
+    assert run("retrieve", "--images", "images", *FAKE, "-o", "all.json").code == 0
+    assert run("score", "all.json", "--images", "images").code == 0
+    twins = Path("twins")
+    for part in ("x", "y"):
+        drawn.draw(twins / part, 2)
+    again = run("retrieve", "--images", "twins", *FAKE, "--format", "clipscore")
+    assert set(again.json) == {f"{part}/{drawn.name(i)}.png" for part in ("x", "y") for i in range(2)}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import drawn
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from clipstore import EvalSet, Store
 from clipstore.evalset import load_systems, save
 from clipstore.formats import read_captions
 from clipstore.search import Approximate, TextPool, retrieve
+from clipstore.storage import trained
 from clipstore.store import Space
 
 PREFIX = "A photo depicts "
@@ -60,6 +63,24 @@ def test_several_captions_an_image(filled: Space, evalset: EvalSet) -> None:
     assert found.as_system().is_nbest
     assert [match.rank for match in found.matches[:3]] == [0, 1, 2]
     assert found.matches[0].score >= found.matches[1].score >= found.matches[2].score
+
+
+def test_an_index_is_opened_once_and_its_recall_is_of_the_pool(
+    filled: Space, evalset: EvalSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever the number of batches; recall is measured once, within the pool, of which the store holds more."""
+    opened, asked = [], []
+    make, measure = trained.open_or_make, trained.Trained.recall
+    monkeypatch.setattr(trained, "open_or_make", lambda *given: opened.append(given) or make(*given))
+    monkeypatch.setattr(trained.Trained, "recall", lambda *given: asked.append(given) or measure(*given))
+    monkeypatch.setattr(sys.modules["clipstore.search.retrieve"], "_BATCH", 2)
+    filled.ensure_texts([f"elsewhere {i}" for i in range(40)], PREFIX)
+    pool = pool_of(filled)
+    found = retrieve(filled, evalset, pool, index=Approximate("IVF2,Flat", 2))
+    assert (len(opened), len(asked)) == (1, 1)
+    assert len(asked[0][1]) == 6, "all images, not the first batch"
+    assert found.recall == pytest.approx(1), "of the ten nearest in the pool all are found"
+    assert found.captions == retrieve(filled, evalset, pool).captions
 
 
 def test_it_is_kept_as_a_system(store: Store, filled: Space, evalset: EvalSet) -> None:

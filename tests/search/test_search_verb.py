@@ -111,12 +111,24 @@ def test_an_index_says_its_recall(filled: Space) -> None:
     assert "recall@10" in str(found)
 
 
+def test_recall_is_measured_in_what_is_searched(filled: Space) -> None:
+    """With a filter the exact ten are the pool's ten: looking everywhere finds all of them."""
+    filled.ensure_texts([f"number {i} of many others" for i in range(60)], PREFIX)
+    some = TextPool.of_captions(filled, PREFIX, [read_captions(drawn.references(6))])
+    found = search(filled, ["number 3 of many others"], some, 3, index=Approximate("IVF2,Flat", nprobe=2))
+    assert found.recall == pytest.approx(1)
+    assert {hit.found for hit in found.hits[0]} <= set(some.texts.values())
+
+
 def test_what_cant_be_searched(space: Space, filled: Space, tmp_path: Path) -> None:
     """No query, no hits wanted, nothing stored, an unreadable image."""
     pool = TextPool.of_store(filled, PREFIX)
     for queries, k in (([], 3), (["a"], 0)):
         with pytest.raises(InputError, match="needs a query"):
             search(filled, queries, pool, k)
+    for blank in ("", "  \n"):
+        with pytest.raises(InputError, match="query 2 is an empty text"):
+            search(filled, ["a dog", blank], pool)
     bad = tmp_path / "bad.png"
     bad.write_bytes(b"no image")
     with pytest.raises(InputError, match=r"bad\.png"):

@@ -140,10 +140,16 @@ def test_a_trained_index_filters_or_says_that_it_cant(pool, tmp_path: Path) -> N
     queries = unit_vectors(5, DIM, seed=1)
     allowed = ids[:40]
     for factory in ("IVF4,Flat", "OPQ8_16,IVF4,Flat"):
-        found = trained.open_or_make(tmp_path, rows, factory).search(queries, 3, allowed, nprobe=4)
+        index = trained.open_or_make(tmp_path, rows, factory)
+        only = index.only(allowed)
+        found = index.search(queries, 3, only, nprobe=4)
         assert (found.ids == by_hand(queries, ids[:40], vectors[:40], 3)).all()
+        assert index.recall(queries, 10, only, nprobe=4) == 1
+        hard = index.search(queries, 10, only, nprobe=1).ids
+        shares = (by_hand(queries, ids[:40], vectors[:40], 10)[:, :, None] == hard[:, None, :]).any(axis=2)
+        assert index.recall(queries, 10, only, nprobe=1) == pytest.approx(shares.mean()), "of what may be found"
     with pytest.raises(InputError, match="inverted lists"):
-        trained.open_or_make(tmp_path, rows, "HNSW16").search(queries, 3, allowed)
+        trained.open_or_make(tmp_path, rows, "HNSW16").only(allowed)
 
 
 @pytest.mark.parametrize("factory", ["NOPE7", "IVF4096,Flat", "PQ7"])
