@@ -139,12 +139,23 @@ def _single(board: Board, metric: str, what: str) -> Write:
 
 
 def memberships(found: Statistics) -> dict[int, str]:
-    """Return which groups each system stands in: ``1``, ``1-2``; groups count from the best."""
+    """Return which groups each system stands in: ``1``, ``1-3``, ``1,4``; groups count from the best."""
     members: dict[int, list[int]] = {}
     for number, group in enumerate(groups(found), 1):
         for row in group:
             members.setdefault(row, []).append(number)
-    return {row: str(own[0]) if len(own) == 1 else f"{own[0]}-{own[-1]}" for row, own in members.items()}
+    return {row: _numbers(own) for row, own in members.items()}
+
+
+def _numbers(ascending: list[int]) -> str:
+    """Write numbers with their runs joined: ``1-3,5``."""
+    runs: list[list[int]] = []
+    for number in ascending:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ",".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
 
 
 def _spread(measure: Measure, runs: tuple[float, ...], style: Style) -> str:

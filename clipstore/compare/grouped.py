@@ -54,13 +54,25 @@ def table(boards: Sequence[Board], *, starred: bool = False, notes: tuple[str, .
                     bold.add((place, len(columns) - 1))
                 cells[place].append(_cell(board.style, part, metric, row) + (STAR if strong and starred else ""))
             if board.baseline is not None:
-                columns.append(Column("p", "right", title))
+                several = len(part.measured.measures) > 1
+                columns.append(Column(f"p {columns[-1].header}" if several else "p", "right", title))
                 pairs = board.against_baseline(metric)
                 for place, name in enumerate(systems):
                     row = part.measured.names.index(name) if name in part.measured.names else None
                     test = None if row is None else pairs.get(row)
                     cells[place].append("" if test is None else "identical" if test.identical else p_value(test.p_adj))
     return Table(tuple(columns), tuple(map(tuple, cells)), notes, frozenset(bold))
+
+
+def beside(leaderboard: Table, boards: Sequence[Board]) -> Table:
+    """Return the leaderboard of the first part, with the columns of the other parts at its right."""
+    both = table(boards)
+    own = len(table(boards[:1]).columns)
+    columns = (*leaderboard.columns, *both.columns[own:])
+    rows = tuple((*left, *right[own:]) for left, right in zip(leaderboard.rows, both.rows, strict=True))
+    shift = len(leaderboard.columns) - own
+    bold = leaderboard.bold | {(row, column + shift) for row, column in both.bold if column >= own}
+    return Table(columns, rows, leaderboard.notes, bold)
 
 
 def _cell(style: Style, part: Part, metric: str, row: int | None) -> str:

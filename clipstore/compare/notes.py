@@ -87,17 +87,23 @@ def _identical(board: Board) -> list[str]:
 def _groups(board: Board) -> list[str]:
     found = board.part.statistics[board.lead]
     names = board.part.measured.names
+    made = groups(found)
+    if max(map(len, made), default=0) < _TWO:
+        return []
+    rule = (
+        f"groups that can't be told apart at {_ALPHA} = {found.settings.alpha:g}: two systems share one exactly where "
+        "no difference was detected between them, and a system may stand in several"
+    )
     lines = [
         f"group {number}: {some([names[row] for row in group], 12)}"
-        for number, group in enumerate(groups(found), 1)
+        for number, group in enumerate(made, 1)
         if len(group) > 1
     ]
-    if not lines or len(lines) > _MANY_GROUPS:
-        return []
-    return [f"groups that can't be told apart at {_ALPHA} = {found.settings.alpha:g}: {'; '.join(lines)}"]
+    return ["; ".join([rule, *lines]) if len(lines) <= _MANY_GROUPS else rule]
 
 
 _MANY_GROUPS: Final = 6
+_TWO: Final = 2
 
 
 def checkpoints(names: Sequence[str]) -> dict[str, list[str]]:

@@ -170,15 +170,22 @@ class Comparison:
         return _joined([tsv(table) for table in tables], [*lines, *self.signed])
 
     def form(self, form: Form) -> str:
-        """Return the comparison in a form that ``--format`` names; CSV and TSV hold the first table alone."""
+        """Return the comparison in a form that ``--format`` names.
+
+        CSV and TSV hold one table: the leaderboard, and a group of columns for each slice; the pairs are in the JSON.
+        """
         if form == "table":
             return self.to_text()
         if form == "md":
             return self.to_markdown()
         if form == "latex":
             return self.to_latex()
+        return FORMS[form](replace(self._whole(), notes=tuple(self.signed)))
+
+    def _whole(self) -> Table:
+        """Return the leaderboard with the columns of the slices, each system in one row."""
         (first,), _ = self.main()
-        return FORMS[form](replace(first, notes=tuple(self.signed)))
+        return first if not self.slices() else grouped.beside(first, self.boards)
 
     def __str__(self) -> str:
         return self.to_text()
@@ -220,7 +227,7 @@ class Comparison:
         return exports.json_text(self.to_dict())
 
     def to_csv(self) -> str:
-        """Return the first table as CSV, its signatures below."""
+        """Return leaderboard and slices as one table in CSV, its signatures below."""
         return self.form("csv")
 
     def to_markdown(self) -> str:
@@ -231,17 +238,18 @@ class Comparison:
         return "\n".join(FORMS["md"](table) for table in [*before, closed])
 
     def to_latex(self, *, with_grid: bool = False, caption: str = "", label: str = "") -> str:
-        """Return the first table with the rules of booktabs, one signature a column as a footnote.
+        """Return the first table, and that of the slices, with booktabs' rules; one signature a column as a footnote.
 
         Parameters
         ----------
         with_grid
-            Whether the significance grid (and the table of slices) follows.
+            Whether the significance grid follows.
         caption, label
             As in :func:`clipstore.tables.latex`.
         """
         (first,), lines = self.main()
-        shown = [replace(first, notes=(*lines, *self.signed)), *(self.grid() + self.slices() if with_grid else [])]
+        signed = replace(first, notes=(*lines, *self.signed))
+        shown = [signed, *(self.grid() if with_grid else []), *self.slices()]
         captions = [caption, *[""] * (len(shown) - 1)]
         return "\n".join(latex(table, caption=own, label=label) for table, own in zip(shown, captions, strict=True))
 

@@ -22,10 +22,12 @@ def ranking(values: Sequence[float | None], *, higher_is_better: bool = True) ->
 
 
 def groups(statistics: Statistics, alpha: float | None = None) -> tuple[tuple[int, ...], ...]:
-    """Return the maximal runs of the ranking in which no tested pair differs.
+    """Return groups such that two systems share one exactly where their test detects no difference.
 
-    A system may stand in several groups: not to be told apart is not transitive. A
-    pair that was not tested counts as different.
+    A compact letter display (Piepho 2004, J. Comput. Graph. Stat. 13, 456-466). Not to be
+    told apart is not transitive, and need not follow the ranks: a system may stand in
+    several groups, and a group may leave out one that ranks between its members. A pair
+    that was not tested counts as different.
 
     Parameters
     ----------
@@ -33,20 +35,52 @@ def groups(statistics: Statistics, alpha: float | None = None) -> tuple[tuple[in
         With every pair tested.
     alpha
         The level; that of the settings unless given.
+
+    Returns
+    -------
+    tuple
+        Each group best first, the groups by the ranks of their members; a system that differs
+        from all others is a group of its own.
     """
     level = statistics.settings.alpha if alpha is None else alpha
     alike = _alike(statistics, level)
     order = ranking([one.value for one in statistics.systems], higher_is_better=statistics.settings.higher_is_better)
-    runs: list[tuple[int, ...]] = []
-    reached = 0
-    for start in range(len(order)):
-        stop = start + 1
-        while stop < len(order) and all((row, order[stop]) in alike for row in order[start:stop]):
-            stop += 1
-        if stop > reached:
-            runs.append(order[start:stop])
-            reached = stop
-    return tuple(runs)
+    places = range(len(order))
+    joined = {(i, j) for i in places for j in places if (order[i], order[j]) in alike}
+    found: list[tuple[int, ...]] = []
+    covered: set[tuple[int, int]] = set()
+    for i in places:
+        partners = [j for j in places if (i, j) in joined]
+        if not partners:
+            found.append((i,))
+        for j in partners:
+            if i < j and (i, j) not in covered:
+                found.append(_grown((i, j), joined, len(order)))
+                covered |= _inside(found[-1])
+    return tuple(tuple(order[place] for place in group) for group in sorted(_needed(found)))
+
+
+def _grown(pair: tuple[int, int], joined: set[tuple[int, int]], count: int) -> tuple[int, ...]:
+    """Return a pair with every place that goes with all taken so far, best first: nothing can be added to it."""
+    group = list(pair)
+    for place in range(count):
+        if place not in group and all((place, other) in joined for other in group):
+            group.append(place)
+    return tuple(sorted(group))
+
+
+def _inside(group: tuple[int, ...]) -> set[tuple[int, int]]:
+    return {(i, j) for i in group for j in group if i < j}
+
+
+def _needed(found: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Return the groups without those whose every pair stands in another one."""
+    kept = list(found)
+    for group in found:
+        others = [_inside(other) for other in kept if other != group]
+        if len(group) > 1 and _inside(group) <= set[tuple[int, int]]().union(*others):
+            kept.remove(group)
+    return kept
 
 
 def best(statistics: Statistics, alpha: float | None = None) -> tuple[int, ...]:

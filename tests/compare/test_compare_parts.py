@@ -1,5 +1,7 @@
 """Several eval sets and slices: groups of columns, one family a metric over all that is shown."""
 
+import csv
+
 import numpy as np
 import pytest
 from made import drawn, measured
@@ -62,6 +64,26 @@ def test_slices_hold_every_image_once():
     assert "|slice:domain=in|" in str(slices[0].signature("clip-s"))
     assert "|holm:4|" in str(done.signature)
     assert done.to_dict()["parts"][0]["slice"] == {"field": "domain", "value": "in"}
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv"])
+def test_slices_stand_in_csv(form):
+    """CSV and TSV hold the slices too: a group of columns each, beside the leaderboard's, in the order of its rows."""
+    done = compare(tagged(drawn(3, 120), 120), slice_by="domain", baseline="s1", settings=QUICK)
+    header, *rows = list(csv.reader(done.form(form).splitlines(), delimiter="," if form == "csv" else "\t"))[:4]
+    assert header[:3] == ["#", "system", "n"]
+    assert header[-6:] == [f"{name} (n=40) {what}" for name in ("in", "near", "out") for what in ("CLIP-S", "p")]
+    values = {row[1]: row[-2] for row in rows}
+    held = done.parts[3].statistics["clip-s"].systems
+    assert values == {name: f"{one.value:.4f}" for name, one in zip(done.parts[3].measured.names, held, strict=True)}
+    assert {len(row) for row in rows} == {len(header)}
+
+
+def test_slices_stand_in_latex():
+    """LaTeX holds the table of slices after the leaderboard."""
+    done = compare(tagged(drawn(3, 120), 120), slice_by="domain", settings=QUICK)
+    assert done.to_latex().count(r"\toprule") == 2
+    assert r"\multicolumn{1}{c}{near (n=40)}" in done.form("latex")
 
 
 @pytest.mark.parametrize("field", ["references"])

@@ -111,6 +111,28 @@ def test_groups_are_numbers():
     assert groups["a"] == groups["b"] == "1"
 
 
+def numbers(cell):
+    """Return the group numbers that a cell such as ``1-3,5`` names."""
+    ends = [part.partition("-") for part in cell.split(",")]
+    return {number for low, _, high in ends for number in range(int(low), int(high or low) + 1)}
+
+
+def test_groups_agree_with_the_grid():
+    """Two systems share a group exactly where the grid marks no difference, ranks between them or not; it is said."""
+    rng = np.random.default_rng(5)
+    shared = rng.normal(0, 0.1, 300)
+    noise = {name: rng.normal(0, 1, 300) if name in "cf" else shared + rng.normal(0, 0.01, 300) for name in "abcdef"}
+    means = {name: 0.5 - 0.03 * place for place, name in enumerate(noise)}
+    done = quick({name: means[name] + values - values.mean() for name, values in noise.items()})
+    board, grid = done.main()[0][0], done.grid()[0]
+    column = [one.header for one in board.columns].index("group")
+    held = [numbers(row[column]) for row in board.rows]
+    alike = {(i, j) for i in range(6) for j in range(6) if grid.rows[i][2 + j].startswith("\N{ALMOST EQUAL TO}")}
+    assert {(i, j) for i in range(6) for j in range(6) if i != j and held[i] & held[j]} == alike
+    assert any((i, j) in alike and (i, i + 1) not in alike for i in range(6) for j in range(i + 2, 6))
+    assert "two systems share one exactly where no difference was detected" in str(done)
+
+
 def test_eighty_columns():
     """On a terminal of 80 columns no line of a table is longer; what was left out is named."""
     done = quick({name * 8: values for name, values in drawn(14, 120).items()})

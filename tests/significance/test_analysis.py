@@ -1,11 +1,15 @@
 """Intervals, ranks, effects and the odd cases of STATISTICS 3.2."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from clipstore.errors import InputError
-from clipstore.significance import Settings, against, analyse, best, groups, streams
+from clipstore.significance import Settings, against, all_pairs, analyse, best, groups, streams
 from clipstore.significance.bootstrap import resampled_means
 
 
@@ -201,11 +205,34 @@ def test_groups_and_best():
 
 
 def test_groups_overlap():
-    """A group is a maximal run without a detected difference, so a middle system may be in two."""
+    """Not to be told apart is not transitive, so a middle system may be in two groups."""
     noise = np.random.default_rng(1).normal(0, 1, (3, 400))
     noise -= noise.mean(axis=1, keepdims=True)
     found = analyse(noise + np.array([[0.0], [0.1], [0.22]]))
     assert groups(found) == ((2, 1), (1, 0))
+
+
+def decided(count, alike):
+    """Return the statistics of systems 0, 1, ... from best to worst, of which only these pairs can't be told apart."""
+    found = analyse(drawn(count, 120, step=-0.2))
+    pairs = tuple(replace(one, p_adj=1.0 if (one.a, one.b) in alike else 0.0) for one in found.pairs)
+    return replace(found, pairs=pairs)
+
+
+def test_groups_need_not_follow_the_ranks():
+    """The best and the third are alike, the second differs from both: the two stand together without it."""
+    assert groups(decided(3, {(0, 2)})) == ((0, 2), (1,))
+
+
+@given(st.integers(1, 7).flatmap(lambda n: st.tuples(st.just(n), st.sets(st.sampled_from(all_pairs(n) or [(0, 0)])))))
+@settings(max_examples=60, deadline=None)
+def test_groups_say_what_the_tests_say(drawn_pairs):
+    """Whatever the tests say: two systems share a group exactly where no difference was detected, each has a group."""
+    count, alike = drawn_pairs
+    found = groups(decided(count, alike))
+    together = {(a, b) for group in found for a in group for b in group if a < b}
+    assert together == alike - {(0, 0)}
+    assert {row for group in found for row in group} == set(range(count))
 
 
 @pytest.mark.parametrize(
