@@ -106,6 +106,21 @@ def read_set_if_given(chosen: SetOptions, settings: Settings, hints: Hints) -> E
     return read_set(chosen, settings, hints) if given else None
 
 
+def one_set(names: Sequence[str] | None, command: str, instead: str) -> str | None:
+    """Return the one eval set that a command shows, None where none is named.
+
+    Raises
+    ------
+    InputError
+        When several are named: the last would be shown in place of the others.
+    """
+    if names and len(names) > 1:
+        msg = f"{command} shows one eval set, here are {len(names)}: {', '.join(names)}; {instead}, or compare them: "
+        msg += f"clipstore compare {' '.join(f'-t {name}' for name in names)}"
+        raise InputError(msg)
+    return names[0] if names else None
+
+
 def refuse_files(chosen: SetOptions, name: str) -> None:
     """Refuse options that a saved eval set would leave alone in silence.
 

@@ -24,6 +24,11 @@ EmptyRule = Literal["error", "zero"]
 Captions = Annotated[list[str] | None, typer.Argument(metavar="[NAME=]CAPS...", help="Captions of a system.")]
 Empty = Annotated[Literal["error", "zero"], typer.Option("--empty", help="Empty captions: refuse, or score 0.")]
 EvalSetName = Annotated[str | None, typer.Option("-t", "--set", help="A saved eval set.", metavar="SET")]
+EvalSetNames = Annotated[
+    list[str] | None, typer.Option("-t", "--set", help="A saved eval set.", metavar="SET", show_default=False)
+]
+"""For commands that show one set: a second ``-t`` is refused, not taken in place of the first."""
+
 Replace = Annotated[bool, typer.Option("--replace", help="Change what is saved under this name.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Out = Annotated[Path | None, typer.Option("-o", "--out", help="Write the result to a file.", metavar="FILE")]

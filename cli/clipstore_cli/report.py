@@ -84,7 +84,7 @@ def report(
     reading: options.Reading,
     common: options.Common,
     systems: Systems = None,
-    evalset_name: options.EvalSetName = None,
+    evalset_names: options.EvalSetNames = None,
     empty: options.Empty = "error",
     json: options.Json = False,
     out: Target = None,
@@ -96,6 +96,7 @@ def report(
     if out is None and pages.plots is None:
         msg = "where to: give -o report.html, -o DIR/ for a folder, or --plots DIR for figures alone"
         raise InputError(msg)
+    evalset_name = inputs.one_set(evalset_names, "report", "make one report a set")
     settings = Settings.read()
     notes = Notes(quiet=common.quiet)
     hints = inputs.hints_of(reading, settings)
@@ -157,9 +158,9 @@ def _say(written: Written | None, out: Path | None, drawn: list[str], notes: Not
 
     if json:
         output.emit(output.dumps({"schema": 1, "report": asdict(written) if written else None, "plots": drawn}), None)
-    elif written is not None and out is not None:
+    elif written is not None and out is not None and not notes.quiet:
         output.emit(f"{opening.shown(out)}: {described(written)}\n", None)
-    if not json and drawn:
+    if not json and drawn and not notes.quiet:
         output.emit(f"plots: {', '.join(drawn)}\n", None)
     if written is not None and written.files == 1 and written.size > LARGE:
         notes.warn(f"the file is larger than {LARGE / 1e6:.0f} MB: use --cap N, --no-images, or a folder (-o DIR/)")

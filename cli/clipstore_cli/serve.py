@@ -20,8 +20,8 @@ from clipstore_cli.settings import Settings
 if TYPE_CHECKING:
     from clipstore.store import Store
 
-SetName = Annotated[
-    str | None, typer.Option("-t", "--set", help="The saved eval set; else the only one.", metavar="SET")
+SetNames = Annotated[
+    list[str] | None, typer.Option("-t", "--set", help="The saved eval set; else the only one.", metavar="SET")
 ]
 Port = Annotated[int, typer.Option("-p", "--port", min=0, max=65535, help="0 takes a free one.")]
 Host = Annotated[str, typer.Option("--host", help="Address to listen on; 0.0.0.0 for others, with a token.")]
@@ -40,7 +40,7 @@ Baseline = Annotated[str | None, typer.Option("--baseline", help="The system tha
 def serve(
     model: options.ModelOptions,
     common: options.Common,
-    evalset_name: SetName = None,
+    evalset_names: SetNames = None,
     port: Port = 8000,
     host: Host = "127.0.0.1",
     browse: Open = False,
@@ -59,7 +59,7 @@ def serve(
     settings = Settings.read()
     notes = Notes(quiet=common.quiet)
     with opening.open_store(common.store, settings, notes, create=False) as opened:
-        name = _set_name(opened, evalset_name)
+        name = _set_name(opened, inputs.one_set(evalset_names, "serve", "serve each on a port of its own (-p)"))
         listening = bound(host, port)
         with listening:
             live = Live(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import chain, pairwise
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol, final
 
 from open_clip.tokenizer import SimpleTokenizer
 
 from clipstore import keys
 from clipstore.encoders import canonical
+from clipstore.encoders.bpe import merged
 from clipstore.encoders.protocol import Tokens
 
 if TYPE_CHECKING:
@@ -97,28 +98,11 @@ class _Words(dict[str, tuple[int, ...]]):
         elif "<" in piece:  # perhaps a special string, which open_clip takes as it stands
             parts = tokenizer.bpe("".join(letters)).split(" ")
         else:
-            parts = _merged([*letters[:-1], letters[-1] + "</w>"], tokenizer.bpe_ranks)
+            parts = merged([*letters[:-1], letters[-1] + "</w>"], tokenizer.bpe_ranks)
         ids = [tokenizer.encoder[part] for part in parts]
         if len(self._pieces) < _REMEMBERED:
             self._pieces[piece] = ids
         return ids
-
-
-def _merged(parts: list[str], ranks: dict[tuple[str, str], int]) -> list[str]:
-    """Merge neighbours, the pair of the lowest rank first wherever it stands, until no pair has a rank."""
-    unranked = len(ranks)
-    while len(parts) > 1:
-        found = [ranks.get(pair, unranked) for pair in pairwise(parts)]
-        lowest = min(found)
-        if lowest == unranked:
-            break
-        merged, at = list[str](), 0
-        while at < len(parts):
-            step = 2 if at < len(found) and found[at] == lowest else 1
-            merged.append("".join(parts[at : at + step]))
-            at += step
-        parts = merged
-    return parts
 
 
 @final

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, final
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from clipstore.report.report import Report
+
+Length = Callable[[str], int]
+"""A word -> how many tokens it is."""
 
 Kind = Literal["same", "only-best", "only-here", "cut"]
 _MANY: Final = 400  # words of a caption above which no difference is looked for
@@ -89,7 +95,7 @@ def _line(
         caption,
         written,
         rank,
-        tuple(pieces(best, caption, cut)) if caption is not None else (),
+        tuple(pieces(best, caption, cut, report.length or _one)) if caption is not None else (),
         closest[0] if closest else None,
         closest[1] if closest else None,
         cut,
@@ -97,8 +103,21 @@ def _line(
     )
 
 
-def pieces(best: str, caption: str, cut: int = 0) -> list[tuple[Kind, str]]:
-    """Return a caption in pieces: words of both, of the best alone, of this one alone, and about what was cut.
+def _one(_word: str) -> int:
+    return 1
+
+
+def _kept(words: Sequence[str], cut: int, length: Length) -> int:
+    """Return how many words were read whole, one at least: from the end, words are taken until ``cut`` tokens are."""
+    keep, gone = len(words), 0
+    while gone < cut and keep > 1:
+        keep -= 1
+        gone += length(words[keep])
+    return keep
+
+
+def pieces(best: str, caption: str, cut: int = 0, length: Length = _one) -> list[tuple[Kind, str]]:
+    """Return a caption in pieces: words of both, of the best alone, of this one alone, and what was cut.
 
     Parameters
     ----------
@@ -107,10 +126,12 @@ def pieces(best: str, caption: str, cut: int = 0) -> list[tuple[Kind, str]]:
     caption
         The caption.
     cut
-        Tokens that did not fit: so many words, at most, stand greyed at its end.
+        Tokens that did not fit: the words that they belong to stand greyed at its end.
+    length
+        How many tokens a word is; one each, where that is not known.
     """
     words = caption.split()
-    keep = max(1, len(words) - cut) if cut else len(words)
+    keep = _kept(words, cut, length)
     tail: list[tuple[Kind, str]] = [("cut", " ".join(words[keep:]))] if cut and words[keep:] else []
     if not best or best == caption or len(words) > _MANY:
         return [("same", " ".join(words[:keep])), *tail]

@@ -16,6 +16,7 @@ from clipstore.report import board_page, image_pages, pair_page, plots_page, rer
 from clipstore.report.onefile import Written, data_of
 from clipstore.report.order import SORTS, ordered
 from clipstore.report.render import asset, page
+from clipstore.report.visible import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,7 +79,7 @@ class Beside:
             self.written[id_] = (name, made.width, made.height)
         name, width, height = self.written[id_]
         return Markup(  # noqa: S704  the words are escaped, the rest is ours
-            f'<img class="thumb" src="{self.up}thumbs/{name}" alt="{escape(alt)}" '
+            f'<img class="thumb" src="{self.up}thumbs/{name}" alt="{escape(visible(alt))}" '
             f'width="{width}" height="{height}" loading="lazy" decoding="async">'
         )
 
@@ -122,7 +123,7 @@ def write_folder(report: Report, folder: Path) -> Written:
         size, files = size + len(data), files + 1
     shown = {name for name, *_ in beside.written.values()}
     size += sum((folder / "thumbs" / name).stat().st_size for name in shown)
-    return Written(size, files + len(shown), len(beside.written), len(report), {"all": len(report)}, report.seed)
+    return Written(size, files + len(shown), len(beside.written), report.measured.of, {"all": len(report)}, report.seed)
 
 
 def _put(path: Path, data: bytes) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from clipstore.encoders import bpe
 from clipstore.errors import NotStored
 from clipstore.evalset.systems import one_each
 from clipstore.evaluate.caption_metrics import retrieval_measures
@@ -18,7 +19,7 @@ from clipstore.storage.catalogue import contents, runs, sets, settings
 from clipstore.store import Space
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from clipstore.compare import Comparison
     from clipstore.evaluate.measured import Measured
@@ -62,6 +63,7 @@ def gather(comparison: Comparison, where: Space | Store, *, images: bool = True,
         _facts(comparison, catalogue, space),
         _context(space),
         seed,
+        _length(space),
     )
 
 
@@ -154,6 +156,14 @@ def _context(space: Space | None) -> int | None:
         return None
     found = space.fingerprint.fields.get("context_length")
     return int(found) if isinstance(found, int | float) else None
+
+
+def _length(space: Space | None) -> Callable[[str], int] | None:
+    """Return how many tokens a word is, for OpenAI's tokenizer; other tokenizers are not known here."""
+    fields = {} if space is None else space.fingerprint.fields
+    tokenizer = fields.get("tokenizer")
+    known = isinstance(tokenizer, dict) and tokenizer.get("name") == "openai-bpe"
+    return bpe.length if known else None
 
 
 def _facts(comparison: Comparison, catalogue: Catalogue, space: Space | None) -> tuple[tuple[str, str], ...]:

@@ -119,6 +119,7 @@ def image(report: Report, row: int, rows: Sequence[int]) -> dict[str, Any]:
         "total": len(order),
         "ranked": report.own_ranks is not None,
         "cut": bool(report.cuts[:, row].any()),
+        "exact": report.length is not None,
     }
 
 

@@ -14,6 +14,7 @@ from clipstore.formats.writing import save
 from clipstore.report import board_page, image_pages, pair_page, plots_page, rerank_page, suspects_page
 from clipstore.report.order import CAP, selection
 from clipstore.report.render import asset, environment, fragment, safe_json
+from clipstore.report.visible import visible
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,7 +96,7 @@ class Inside:
             self.used[id_] = (made.width, made.height, base64.b64encode(made.data).decode())
         width, height, _ = self.used[id_]
         return Markup(  # noqa: S704  the words are escaped, the rest is numbers
-            f'<svg class="thumb" role="img" aria-label="{escape(alt)}" width="{width}" height="{height}">'
+            f'<svg class="thumb" role="img" aria-label="{escape(visible(alt))}" width="{width}" height="{height}">'
             f'<use href="#{_name(self.report, id_)}"/></svg>'
         )
 
@@ -135,7 +136,7 @@ def write_file(report: Report, path: Path, *, cap: int = CAP) -> Written:
     counts: dict[str, int] = {}
     for why in images.values():
         counts[why] = counts.get(why, 0) + 1
-    return Written(len(data), 1, len(inside.used), len(report), counts, report.seed)
+    return Written(len(data), 1, len(inside.used), report.measured.of, counts, report.seed)
 
 
 def _name(report: Report, image_id: int) -> str:

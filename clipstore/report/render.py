@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
+
+from clipstore.report.visible import visible
 
 if TYPE_CHECKING:
     import jinja2
@@ -13,6 +16,8 @@ if TYPE_CHECKING:
 
     from clipstore.report.links import Links
     from clipstore.report.report import Report
+
+_UNSAFE = re.compile("[<>&\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 
 
 @cache
@@ -24,12 +29,18 @@ def environment() -> jinja2.Environment:
         loader=jinja2.PackageLoader("clipstore.report"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
+        finalize=_seen,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     made.filters["svg"] = _trusted
     made.filters["words"] = lambda name: name.replace("_", " ")
     return made
+
+
+def _seen(value: object) -> object:
+    """Show control characters of a text that a template writes; markup was made of such texts already."""
+    return visible(value) if type(value) is str else value
 
 
 def _trusted(markup: str) -> Markup:
@@ -71,8 +82,6 @@ def asset(name: str) -> str:
 
 
 def safe_json(value: Any) -> str:
-    """Return JSON that can stand in a page: no ``<``, ``>`` or ``&``, and no line separator that ends a string."""
+    """Return JSON that can stand in a page: no ``<``, ``>`` or ``&``, no control character, no line separator."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    for letter in "<>&\u2028\u2029":
-        text = text.replace(letter, f"\\u{ord(letter):04x}")
-    return text
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found.group()):04x}", text)

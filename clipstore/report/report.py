@@ -62,6 +62,8 @@ class Report:
         Tokens that the model reads; None where it is not known.
     seed
         Of the random images that a report shows.
+    length
+        How many tokens a word is to the model; None where that is not known.
     """
 
     comparison: Comparison
@@ -73,6 +75,7 @@ class Report:
     facts: tuple[tuple[str, str], ...] = ()
     context: int | None = None
     seed: int = 12345
+    length: Callable[[str], int] | None = None
 
     @property
     def part(self) -> Part:

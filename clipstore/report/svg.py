@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Final, final
 
+from clipstore.report.visible import visible
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -18,6 +20,10 @@ WIDTH: Final = 640
 INK, GREY, ACCENT, SECOND = "#1b1f24", "#6b7280", "#1f5fa8", "#b4491f"
 _STEPS: Final = (1, 2, 2.5, 5, 10)
 _FONT: Final = "system-ui, sans-serif"
+
+
+def _escaped(text: str) -> str:
+    return escape(visible(text))
 
 
 @final
@@ -52,11 +58,11 @@ class Drawing:
     @property
     def markup(self) -> str:
         """The drawing as an element of a page; colours may be set by the page's style."""
-        role = "group" if self.linked else "img"
+        role, title = "group" if self.linked else "img", _escaped(self.title)
         return (
-            f'<svg class="plot" role="{role}" aria-label="{escape(self.title)}" viewBox="0 0 {WIDTH} {self.height:g}" '
-            f'width="{WIDTH}" height="{self.height:g}"><title>{escape(self.title)}</title>'
-            f"<desc>{escape(self.description)}</desc>{self.body}</svg>"
+            f'<svg class="plot" role="{role}" aria-label="{title}" viewBox="0 0 {WIDTH} {self.height:g}" '
+            f'width="{WIDTH}" height="{self.height:g}"><title>{title}</title>'
+            f"<desc>{_escaped(self.description)}</desc>{self.body}</svg>"
         )
 
     @property
@@ -65,7 +71,7 @@ class Drawing:
         return (
             '<?xml version="1.0" encoding="UTF-8"?>\n'
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {self.height:g}" width="{WIDTH}" '
-            f'height="{self.height:g}"><title>{escape(self.title)}</title><desc>{escape(self.description)}</desc>'
+            f'height="{self.height:g}"><title>{_escaped(self.title)}</title><desc>{_escaped(self.description)}</desc>'
             f'<rect width="100%" height="100%" fill="#ffffff"/>{self.body}</svg>\n'
         )
 
@@ -107,7 +113,7 @@ def text(x: float, y: float, shown: str, *, anchor: str = "start", colour: str =
     kind = "ink" if colour == INK else "grey"
     return (
         f'<text class="{kind}" x="{x:g}" y="{y:g}" text-anchor="{anchor}" font-family="{_FONT}" '
-        f'font-size="{size}" fill="{colour}">{escape(shown)}</text>'
+        f'font-size="{size}" fill="{colour}">{_escaped(shown)}</text>'
     )
 
 
@@ -145,7 +151,7 @@ def dots(points: Iterable[tuple[float, float]]) -> str:
 
 def linked_dot(where: str, x: float, y: float) -> str:
     """Return a dot that leads somewhere; it is passed over by the tab key, since a list says the same."""
-    return f'<a href="{escape(where)}" tabindex="-1"><circle cx="{x:g}" cy="{y:g}" r="3.5"/></a>'
+    return f'<a href="{_escaped(where)}" tabindex="-1"><circle cx="{x:g}" cy="{y:g}" r="3.5"/></a>'
 
 
 def path(points: Iterable[tuple[float, float]], *, kind: str = "mark", dash: str = "") -> str:

@@ -8,6 +8,7 @@ from urllib.parse import quote, urlencode
 from markupsafe import Markup, escape
 
 from clipstore import keys
+from clipstore.report.visible import visible
 
 if TYPE_CHECKING:
     from clipstore.report import Report
@@ -62,7 +63,7 @@ class Addresses:
             return Markup('<span class="nopicture">no picture</span>')
         width, height = pictures.size(id_)
         return Markup(  # noqa: S704  the words are escaped, the rest is numbers
-            f'<img class="thumb" src="/thumb/{keys.to_hex(id_)}.webp" alt="{escape(alt)}" '
+            f'<img class="thumb" src="/thumb/{keys.to_hex(id_)}.webp" alt="{escape(visible(alt))}" '
             f'width="{width}" height="{height}" loading="lazy" decoding="async">'
         )
 

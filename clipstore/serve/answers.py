@@ -11,9 +11,10 @@ from urllib.parse import unquote
 from starlette.responses import PlainTextResponse, Response
 
 from clipstore import keys
-from clipstore.errors import ClipstoreError, InputError
+from clipstore.errors import InputError
 from clipstore.report import board_page, image_pages, pair_page, plots_page, rerank_page, suspects_page
 from clipstore.report.render import asset, page
+from clipstore.report.visible import visible
 from clipstore.serve import asked, twins
 from clipstore.serve.addresses import Addresses
 
@@ -48,6 +49,12 @@ def _tagged(request: Request, body: bytes, kind: str, cache: str = _AGAIN, mark:
     return Response(body, media_type=kind, headers=headers)
 
 
+def refused(_request: Request, error: Exception) -> Response:
+    """Answer what makes no sense: 400 and why; 503 where the store can't answer."""
+    status = 400 if isinstance(error, InputError) else 503
+    return PlainTextResponse(visible(str(error)), status)
+
+
 def _missing(what: str) -> Response:
     return PlainTextResponse(f"there is no such {what} here", 404)
 
@@ -73,18 +80,13 @@ class Answers:
 
     def _answer(self, request: Request, twin: str, html: Maker, plain: Maker, comma: Maker | None) -> Response:
         """Return the page, or the twin that the address asks for."""
-        try:
-            if twin == "":
-                return _tagged(request, html().encode(), "text/html; charset=utf-8")
-            if twin == "json":
-                body = json.dumps(plain(), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-                return _tagged(request, body.encode(), _KINDS["json"])
-            if twin == "csv" and comma is not None:
-                return _tagged(request, comma().encode(), _KINDS["csv"])
-        except InputError as error:
-            return PlainTextResponse(str(error), 400)
-        except ClipstoreError as error:
-            return PlainTextResponse(str(error), 503)
+        if twin == "":
+            return _tagged(request, html().encode(), "text/html; charset=utf-8")
+        if twin == "json":
+            body = json.dumps(plain(), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+            return _tagged(request, body.encode(errors="replace"), _KINDS["json"])
+        if twin == "csv" and comma is not None:
+            return _tagged(request, comma().encode(errors="replace"), _KINDS["csv"])
         return _missing("page")
 
     @staticmethod
@@ -229,7 +231,9 @@ class Answers:
         report = self._report()
         query, slug = asked.text(request, "q"), asked.text(request, "like")
         like = report.row_of.get(slug)
-        kind: Any = "captions" if asked.text(request, "kind") == "captions" else "images"
+        if slug and like is None:
+            return _missing("image")
+        kind: Any = asked.one_of(request, "kind", ("images", "captions"), "images")
         found = self._searcher.search(report, kind, query, like)
         view = {
             "query": query,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from clipstore.serve.answers import Answers
+from clipstore.errors import ClipstoreError
+from clipstore.serve.answers import Answers, refused
 from clipstore.serve.guard import Guard, Guarding
 from clipstore.serve.searching import Searcher
 
@@ -57,7 +58,8 @@ def application(live: Live, guarding: Guarding | None = None) -> Guard:
         Route("/full/{name}", answers.full),
         Route("/static/{name}", answers.static),
     ]
-    return Guard(Starlette(routes=routes, lifespan=life), guarding or Guarding())
+    app = Starlette(routes=routes, lifespan=life, exception_handlers={ClipstoreError: refused})
+    return Guard(app, guarding or Guarding())
 
 
 def run(app: Guard, sockets: list[socket.socket], **settings: Any) -> None:

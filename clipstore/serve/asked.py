@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import unquote
 
 from clipstore import keys
-from clipstore.errors import ClipstoreError
+from clipstore.errors import ClipstoreError, InputError
 from clipstore.report.image_pages import State
 from clipstore.report.order import SORTS
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Collection, Container
 
     from starlette.requests import Request
 
@@ -20,30 +20,74 @@ if TYPE_CHECKING:
 WORDS: Final = 300
 """Letters of a query that are read."""
 
-_MOST: Final = 100_000
+_DIGITS: Final = 7  # of a page's number, and one more
+_SHOWN: Final = 80
 
 
 def text(request: Request, name: str, longest: int = WORDS) -> str:
-    """Return a parameter's text without what can't be shown; empty where it is absent."""
+    """Return a parameter's text without what can't be shown; empty where it is absent.
+
+    Raises
+    ------
+    InputError
+        When it is longer than that.
+    """
     given = request.query_params.get(name, "")
-    return "".join(letter for letter in given if letter.isprintable())[:longest].strip()
+    if len(given) > longest:
+        msg = f"{name} is {len(given):,} letters long, {longest} are read: ask for less"
+        raise InputError(msg)
+    return "".join(letter for letter in given if letter.isprintable()).strip()
+
+
+def one_of(request: Request, name: str, known: Collection[str], usual: str) -> str:
+    """Return a parameter that is one of a few words; ``usual`` where it is absent.
+
+    Raises
+    ------
+    InputError
+        When it is none of them; the message names them.
+    """
+    given = text(request, name)
+    if given and given not in known:
+        msg = f"{name}={given}: there is no such {name} here; there is: {', '.join(known)}"
+        raise InputError(msg)
+    return given or usual
 
 
 def page(request: Request) -> int:
-    """Return the page that is asked for, from 1 on; what is no number is 1."""
-    given = request.query_params.get("page", "1")
-    return min(max(1, int(given)), _MOST) if given.isascii() and given.isdecimal() and len(given) < 7 else 1
+    """Return the page that is asked for, from 1 on; 1 where none is.
+
+    Raises
+    ------
+    InputError
+        When it is no number from 1 on.
+    """
+    given = text(request, "page") or "1"
+    if not (given.isascii() and given.isdecimal() and int(given[:_DIGITS]) > 0 and len(given) < _DIGITS):
+        msg = f"page={given}: give a number from 1 on"
+        raise InputError(msg)
+    return int(given)
 
 
 def state(request: Request, report: Report) -> State:
-    """Return what a grid shows; an unknown sort or system is as if it were not asked."""
-    sort = text(request, "sort")
+    """Return what a grid shows.
+
+    Raises
+    ------
+    InputError
+        When there is no such sort or system, or the page is no number.
+    """
     row = {name: number for number, name in enumerate(report.names)}
     given = request.query_params.getlist("sys")[: len(report.names)]
     names = [part for one in given for part in ([one] if one in row else one.split(","))]
-    systems = tuple(dict.fromkeys(row[name] for name in names if name in row))
-    chosen = sort if sort in SORTS else State().sort
-    return State(chosen, systems, text(request, "q"), text(request, "tag"), page(request))
+    unknown = [name for name in names if name and name not in row]
+    if unknown:
+        msg = f"sys={unknown[0][:_SHOWN]}: there is no such system here; there is: {', '.join(row)}"
+        raise InputError(msg)
+    systems = tuple(dict.fromkeys(row[name] for name in names if name))
+    return State(
+        one_of(request, "sort", SORTS, State().sort), systems, text(request, "q"), text(request, "tag"), page(request)
+    )
 
 
 def after(request: Request, start: str, *, decoded: bool = True) -> str:

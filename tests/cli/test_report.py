@@ -7,6 +7,7 @@ import drawn
 import pytest
 from clipstore_cli import commands, serve
 
+from clipstore import Store
 from clipstore.errors import InputError
 
 pytest_plugins = ("compare_command",)
@@ -40,6 +41,32 @@ def test_one_file_from_files(reporting, files, capsys, tmp_path):
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert str(tmp_path) not in text
     assert text.count("data:image/webp") == COUNT
+
+
+def test_images_that_are_left_out_count(reporting, files, capsys, tmp_path):
+    """A system without a caption of one image: 11 of the set's 12 are shown, and the line says so."""
+    drawn.write_json(tmp_path / "ofa.json", dict(list(drawn.captions(COUNT).items())[1:]))
+    assert reporting("report", *files, "--missing", "skip", "-o", "report.html") == 0
+    assert capsys.readouterr().out.startswith("report.html: 11 of 12 images, 11 pictures, 0.")
+
+
+def test_quiet_prints_nothing(reporting, files, capsys, tmp_path):
+    """-q: the file alone."""
+    assert reporting("report", *files, "-o", "report.html", "--plots", "figures", "-q") == 0
+    assert capsys.readouterr() == ("", "")
+    assert (tmp_path / "report.html").is_file()
+
+
+@pytest.mark.parametrize("name", ["report", "serve"])
+def test_two_sets_are_refused(reporting, capsys, tmp_path, name):
+    """A second -t is no other set in place of the first: exit 2, what to do, nothing written."""
+    Store.open(tmp_path / ".clipstore").close()
+    words = ("-o", "report.html") if name == "report" else ()
+    assert reporting(name, "-t", "one", "-t", "two", *words) == 2
+    err = capsys.readouterr().err
+    assert f"{name} shows one eval set, here are 2: one, two" in err
+    assert "clipstore compare -t one -t two" in err
+    assert not (tmp_path / "report.html").exists()
 
 
 def test_no_images(reporting, files, tmp_path):

@@ -1,6 +1,8 @@
 """Canonical text and its tokens: exactly open_clip's ids, without cleaning twice."""
 
 import json
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -10,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from clipstore.encoders import canonical, tokenizer
+from clipstore.encoders import bpe, canonical, tokenizer
 from clipstore.errors import EncoderError
 
 clean = canonical.cleaner(canonical.OPENAI_BPE)
@@ -102,7 +104,7 @@ def test_every_word_of_the_vocabulary_is_found_whole():
     assert len(words) > 30_000
     for word in words:
         letters = word.removesuffix("</w>")
-        assert tokenizer._merged([*letters[:-1], letters[-1] + "</w>"], theirs().bpe_ranks) == [word]
+        assert bpe.merged([*letters[:-1], letters[-1] + "</w>"], theirs().bpe_ranks) == [word]
     for word in words[::300]:
         assert theirs().bpe(word.removesuffix("</w>")) == word
 
@@ -192,3 +194,32 @@ def test_any_other_tokenizer_is_called_as_it_is():
     assert (short.ids, short.cut) == ((97, 98, 1, 1, 1, 1, 1, 1), 0)
     assert (len(long.ids), long.cut) == (8, 2)
     assert wrapped([]) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a dog's 3 balls, in 2024!!",
+        "antidisestablishmentarianism naïve café",
+        "日本語 🐶🏽 x²½ a_b e\u0301",
+        "DON'T I'll",
+    ],
+)
+def test_lengths_of_words_are_open_clips(text):
+    """What a word costs is known without torch, and is what open_clip's tokenizer makes of it."""
+    assert [bpe.length(word) for word in text.split()] == [len(theirs().encode(word)) for word in text.split()]
+
+
+def test_lengths_load_no_torch():
+    """Neither torch nor open_clip is imported for them; the merges are read beside."""
+    code = "import sys; from clipstore.encoders import bpe; bpe.length('giraffes'); print({'torch', 'open_clip'} & {*sys.modules})"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "set()"
+
+
+def test_lengths_without_the_merges(monkeypatch):
+    """Where open_clip's file is not there, every piece counts one."""
+    monkeypatch.setattr(bpe, "_ranks", dict)
+    bpe.length.cache_clear()
+    assert [bpe.length(word) for word in ("giraffes,", "2024", "")] == [2, 4, 1]
+    bpe.length.cache_clear()

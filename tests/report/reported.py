@@ -22,6 +22,7 @@ HOSTILE = (
     "\N{DOG FACE} on a \N{SURFER} \"quoted\" 'single'",
     "{{ 7 * 7 }} {% raw %} https://example.com/x.js",
     "\u2028 a line separator \u2029",
+    "a bell\x07 an escape\x1b[31m a delete\x7f a next line\x85 a NUL\x00 no letter\ufffe",
 )
 
 

@@ -1,6 +1,7 @@
 """A folder: relative links that all lead somewhere, thumbnails by hash, pages of images."""
 
 import re
+import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 import reported
@@ -51,6 +52,17 @@ def test_equal_pictures_share_a_thumbnail(store, tmp_path):
     report = replace(report, comparison=replace(report.comparison, parts=(part,)))
     written = write_folder(report, tmp_path / "out")
     assert written.images == reported.COUNT - 1
+
+
+def test_names_that_xml_can_not_hold(report, tmp_path):
+    """A control character in a system's name leaves each figure valid XML."""
+    measured = report.measured
+    systems = (replace(measured.systems[0], name="bell\x07"), *measured.systems[1:])
+    part = replace(report.part, measured=replace(measured, systems=systems))
+    comparison = replace(report.comparison, parts=(part,))
+    for name in write_figures(replace(report, comparison=comparison), tmp_path / "figures"):
+        ET.parse(tmp_path / "figures" / name)
+    assert "bell\N{SYMBOL FOR BELL}" in (tmp_path / "figures" / "forest.svg").read_text(encoding="utf-8")
 
 
 def test_figures(report, tmp_path):

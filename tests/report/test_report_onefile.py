@@ -8,6 +8,8 @@ import reported
 
 from clipstore.report import write_file
 
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffe]")
+
 
 class Read(HTMLParser):
     """Collects tags, attributes and ids of a page."""
@@ -71,6 +73,9 @@ def test_hostile_captions_stay_text(report, tmp_path):
     assert "{{ 7 * 7 }}" in text
     ((_, block),) = [one for one in page.scripts if one[0].get("type") == "application/json"]
     assert not set("<>&\u2028\u2029") & set(block)
+    assert not CONTROL.search(text)
+    assert "a bell\N{SYMBOL FOR BELL} an escape\N{SYMBOL FOR ESCAPE}[31m" in text
+    assert "a delete\N{SYMBOL FOR DELETE} a next line\\x85 a NUL\N{SYMBOL FOR NULL}" in text
     assert json.loads(block) == report.comparison.to_dict()
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from clipstore.encoders import bpe
 from clipstore.errors import InputError
 from clipstore.report import board_page, image_pages, pair_page, plots_page, suspects_page
 from clipstore.report.captions import lines, pieces
@@ -10,6 +11,7 @@ from clipstore.report.order import SORTS, largest, matching, ordered, selection
 from clipstore.report.render import safe_json
 from clipstore.report.suspects_page import repeats
 from clipstore.report.svg import Scale
+from clipstore.report.visible import visible
 
 
 def test_every_sort_shows_every_image(report):
@@ -67,6 +69,31 @@ def test_pieces():
         ("same", "runs"),
     ]
     assert pieces("", "one two three", 2) == [("same", "one"), ("cut", "two three")]
+
+
+def test_what_was_cut_is_told_by_tokens():
+    """Where a word's tokens are known, as many words are greyed as the cut tokens belong to: not one a token."""
+    long = "a cat chases antidisestablishmentarianism, sleepily"
+    assert [bpe.length(word) for word in long.split()] == [1, 1, 1, 7, 2]
+    assert pieces("", long, 2, bpe.length)[-1] == ("cut", "sleepily")
+    assert pieces("", long, 3, bpe.length)[-1] == ("cut", "antidisestablishmentarianism, sleepily")
+    assert pieces("", long, 9, bpe.length)[-1] == ("cut", "antidisestablishmentarianism, sleepily")
+    assert pieces("", long, 99, bpe.length) == [("same", "a"), ("cut", long[2:])]
+
+
+def test_the_tokenizer_says_whether_tokens_are_known(report, store):
+    """OpenAI's vocabulary has lengths here; the fake encoder counts words, and its page says about."""
+    from clipstore.report.gathering import _length
+
+    assert report.length is None
+    assert _length(None) is None
+    assert _length(store.space("tiny")) is bpe.length
+
+
+def test_visible():
+    """Tab and line end stay; what HTML or XML can't hold is shown as a sign."""
+    assert visible("a\tb\nc") == "a\tb\nc"
+    assert visible("\x00\x1b\r\x7f\x9f\ud800") == "\u2400\u241b\u240d\u2421\\x9f\ufffd"
 
 
 def test_pair_counts_agree_with_the_comparison(report):

@@ -13,6 +13,7 @@ import reported
 from clipstore import keys
 from clipstore.evalset import save
 from clipstore.formats import read_captions
+from clipstore.storage.catalogue import sets
 
 ODD = quote("a/b & <i>100%</i>", safe="")
 PAGES = ("/", "/images", "/plots", "/suspects", "/about", "/search", f"/pair/blip/{ODD}", f"/image/{drawn.name(3)}")
@@ -87,10 +88,36 @@ def test_next_follows_the_sort_in_the_address(client, live):
 
 
 def test_filter_and_odd_parameters(client):
-    """Words narrow the grid; what makes no sense is as if it were not there."""
+    """Words narrow the grid; what makes no sense is refused and named, in the page as in its twins."""
     assert "1 of 24 images" in client.get("/images", params={"q": "picture words 17"}).text
-    for odd in ({"page": "-1"}, {"page": "9" * 40}, {"page": "x"}, {"sort": "zzz"}, {"sys": "zzz"}, {"q": "\x00\x1b"}):
-        assert client.get("/images", params=odd).status_code == 200
+    for path in ("/images", "/images.json", "/images.csv", f"/image/{drawn.name(3)}"):
+        for odd, said in (
+            ({"page": "-1"}, "page=-1: give a number"),
+            ({"page": "0"}, "page=0: give a number"),
+            ({"page": "9" * 40}, "give a number"),
+            ({"page": "abc"}, "page=abc: give a number"),
+            ({"sort": "zzz"}, "sort=zzz: there is no such sort here; there is: disagree, hard"),
+            ({"sys": "zzz"}, "sys=zzz: there is no such system here; there is: blip"),
+            ({"q": "x" * 301}, "q is 301 letters long"),
+        ):
+            answer = client.get(path, params=odd)
+            assert answer.status_code == 400, (path, odd)
+            assert said in answer.text
+    for even in ({"page": "99"}, {"sys": ""}, {"sort": ""}, {"q": "\x00\x1b"}, {"sys": "blip,hostile"}, {"foo": "1"}):
+        assert client.get("/images", params=even).status_code == 200, even
+    assert client.get("/", params={"sort": "zzz"}).status_code == 400
+    assert client.get("/search", params={"kind": "zzz", "q": "a"}).status_code == 400
+    assert client.get("/search", params={"like": "zzz"}).status_code == 404
+
+
+def test_a_set_that_is_gone(client, store):
+    """What the store can't answer any more is said as such: 503, no traceback."""
+    assert client.get("/").status_code == 200
+    with store.catalogue.write() as tx:
+        sets.remove(tx, "shown")
+    answer = client.get("/")
+    assert answer.status_code == 503
+    assert "shown" in answer.text
 
 
 def test_what_is_not_there(client):
