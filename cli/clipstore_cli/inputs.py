@@ -6,10 +6,8 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Literal
 
 from clipstore import EvalSet
-from clipstore.encoders.profiles import PROFILES
 from clipstore.errors import InputError
 from clipstore.formats import Captions, Hints, lint, read_captions
-from clipstore.metrics import recipes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +15,6 @@ if TYPE_CHECKING:
 
     from clipstore.evalset import System
     from clipstore.formats import LintWarning
-    from clipstore.metrics.recipes import Recipe
     from clipstore.store import Failure, Space, Store
     from clipstore_cli.notes import Notes
     from clipstore_cli.options import ModelOptions, Reading, SetOptions
@@ -247,12 +244,6 @@ def _by_caption_id(
         return {}
     met = evalset.rows_of(captions.distinct_ids(), captions.source, hints, missing="skip")
     return {id_: references[key] for id_, key in met.by_id().items() if key in references}
-
-
-def recipe_of(name: str | None, space: Space) -> Recipe:
-    """Return the recipe asked for, else the model's own: a published scorer has one, others are CLIP-S."""
-    profile = PROFILES.get(space.shown)
-    return recipes.recipe(name or (recipes.HESSEL2021.name if profile is None else profile.recipe))
 
 
 def refuse_many(names: Sequence[str], layout: str) -> None:

@@ -13,6 +13,7 @@ import typer
 from clipstore import Store
 from clipstore.errors import InputError
 from clipstore.evaluate.measuring import needs_images
+from clipstore.evaluate.own_recipe import recipe_of
 from clipstore.formats import save
 from clipstore.metaeval import Ratings, explain, gain, probes, references, systems, variants
 from clipstore.metaeval import metaeval as evaluated
@@ -118,7 +119,7 @@ def metaeval(
         made = recipe(material.recipe or HESSEL2021.name)
         if needs_images(asked) and looks:
             where = space = inputs.space_of(model, store, settings)
-            made = inputs.recipe_of(material.recipe, space)
+            made = recipe_of(space, material.recipe)
         done = evaluated(
             judged,
             where,

@@ -11,6 +11,7 @@ from clipstore import EvalSet
 from clipstore.errors import InputError
 from clipstore.evalset import load_systems, systems_in, systems_of
 from clipstore.evaluate import Rankings, Scores, score_systems
+from clipstore.evaluate.own_recipe import recipe_of
 from clipstore_cli import inputs, opening, options, output
 from clipstore_cli.grouped import grouped
 from clipstore_cli.notes import Notes
@@ -78,7 +79,7 @@ def score(
         spaces = inputs.spaces_of(models, opened, settings)
         scores = []
         for space in spaces:
-            own = inputs.recipe_of(recipe, space)
+            own = recipe_of(space, recipe)
             encode = not model.no_encode
             scores.append(score_systems(space, chosen, items, own, encode=encode, progress=notes.progress))
     if len(scores) == 1:

@@ -12,9 +12,9 @@ from clipstore import EvalSet
 from clipstore import formats as files
 from clipstore.errors import InputError
 from clipstore.evalset import save
+from clipstore.evaluate.own_recipe import recipe_of
 from clipstore.formats import read_captions
 from clipstore.formats.images import EXTENSIONS
-from clipstore.metrics import recipes
 from clipstore.search import Approximate, ImagePool, Retrieved, TextPool
 from clipstore.search import retrieve as find_captions
 from clipstore.search import search as find
@@ -170,7 +170,7 @@ def _texts(
     encode: bool,
 ) -> TextPool:
     """Return the captions to search among."""
-    prefix = recipes.HESSEL2021.prefix
+    prefix = recipe_of(space).prefix
     if pool.system and set_name is None:
         msg = f"--system names a system of a saved set: name the set with {flag} SET"
         raise InputError(msg)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from clipstore.evaluate import fill
+from clipstore.evaluate.own_recipe import recipe_of
+from clipstore.metrics.recipes import spoken
 from clipstore.rerank.selecting import Embedded
 
 if TYPE_CHECKING:
@@ -31,16 +33,20 @@ class Switches:
     Parameters
     ----------
     recipe
-        How a cosine becomes a score; gives the prefix.
+        How a cosine becomes a score, and the prefix, by name; None: each model's own.
     encode
         False refuses to encode.
     progress
         Told about the stages.
     """
 
-    recipe: Recipe
+    recipe: str | None
     encode: bool
     progress: Progress
+
+    def recipe_of(self, space: Space) -> Recipe:
+        """Return the recipe of a model."""
+        return recipe_of(space, self.recipe)
 
 
 @final
@@ -80,9 +86,8 @@ def place(spaces: Sequence[Space], evalset: EvalSet, candidates: Candidates, swi
     wanted = np.zeros(len(evalset.items), np.bool_)
     wanted[candidates.items] = True
     for space in spaces:
-        filled = fill(
-            space, bare, (), switches.recipe, wanted.tolist(), encode=switches.encode, progress=switches.progress
-        )
+        recipe, encode = switches.recipe_of(space), switches.encode
+        filled = fill(space, bare, (), recipe, wanted.tolist(), encode=encode, progress=switches.progress)
         ready = np.array([NO_IMAGE if id_ is None else id_ for id_ in filled.ready], np.int64)
         ids, done = ready[candidates.items], filled.work.images
         out = Placed(
@@ -109,6 +114,9 @@ def embedded(
     numbers = candidates.numbers
     _, first = np.unique(numbers, return_index=True)
     distinct = [candidates.texts[row] for row in first.tolist()]
-    done = space.ensure_texts(distinct, switches.recipe.prefix, encode=switches.encode, progress=switches.progress)
-    placed = Embedded(space, switches.recipe, candidates, image_ids, done.keys[numbers])
+    recipe = switches.recipe_of(space)
+    said = spoken(recipe, distinct)
+    strings = [said[text] for text in distinct]
+    done = space.ensure_texts(strings, recipe.prefix, encode=switches.encode, progress=switches.progress)
+    placed = Embedded(space, recipe, candidates, image_ids, done.keys[numbers])
     return placed, done.asked, done.encoded

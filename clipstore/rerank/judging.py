@@ -92,7 +92,7 @@ def judged(
         candidates.keys,
         candidates.texts,
         ordered=ordered,
-        judge=str(signatures.judge(space, candidates, evalset, set_digest, judge.switches.recipe)),
+        judge=str(signatures.judge(space, candidates, evalset, set_digest, judge.switches)),
         upper_bound=upper,
         note=CIRCULAR if upper else "",
         curve_note=curve_note,

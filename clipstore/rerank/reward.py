@@ -14,7 +14,8 @@ from clipstore import keys as content_keys
 from clipstore.encoders import canonical
 from clipstore.errors import FingerprintMismatch, InputError
 from clipstore.evaluate import fill
-from clipstore.metrics import clip_s, recipes
+from clipstore.evaluate.own_recipe import recipe_of
+from clipstore.metrics import clip_s
 from clipstore.rerank.memory import Memory
 from clipstore.rerank.ragged import Ragged
 from clipstore.rerank.tensors import as_tensor
@@ -49,7 +50,7 @@ class RewardScorer:
         The training images, closed: their ids are what calls name. Images without a vector are
         encoded now; from then on they come from memory.
     recipe
-        How a cosine becomes a score.
+        How a cosine becomes a score; None: the model's own.
     keep
         Put new captions into the store; otherwise they stay in memory and are forgotten.
     tower
@@ -63,7 +64,7 @@ class RewardScorer:
     Raises
     ------
     InputError
-        When an image can't be read.
+        When an image can't be read, or the recipe cuts captions into PTB tokens.
     FingerprintMismatch
         When the tower gives other vectors than the store holds.
     """
@@ -73,13 +74,16 @@ class RewardScorer:
         space: Space,
         evalset: EvalSet,
         *,
-        recipe: str = "hessel2021",
+        recipe: str | None = None,
         keep: bool = False,
         tower: Tower | None = None,
         remember: int = REMEMBERED,
         progress: Progress = silent,
     ) -> None:
-        self._space, self._recipe, self._keep, self._tower = space, recipes.recipe(recipe), keep, tower
+        self._space, self._recipe, self._keep, self._tower = space, recipe_of(space, recipe), keep, tower
+        if self._recipe.tokenised:
+            msg = f"recipe {self._recipe.name} runs Java for new captions: a reward takes another, such as hessel2021"
+            raise InputError(msg)
         self._clean = canonical.cleaner(space.fingerprint.cleaning)
         filled = fill(space, evalset.without_references(), (), self._recipe, progress=progress)
         failures = filled.work.images.failures

@@ -10,10 +10,12 @@ from clipstore.metrics.score import Signature
 from clipstore.store import Space
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from clipstore.encoders.protocol import PairScorer
     from clipstore.evalset import EvalSet
-    from clipstore.metrics.recipes import Recipe
     from clipstore.rerank.candidates import Candidates
+    from clipstore.rerank.embedding import Switches
     from clipstore.rerank.request import Request
     from clipstore.rerank.selecting import Choice
     from clipstore.rerank.tuning import Tuned
@@ -41,7 +43,7 @@ def models(request: Request, choice: Choice) -> list[Space | PairScorer]:
 
 def selector(request: Request, choice: Choice, tuned: Tuned | None) -> Signature:
     """Return the signature of a choice: method, models, weight, prefix, version."""
-    used, stages, recipe = models(request, choice), request.stages, request.switches.recipe
+    used, stages = models(request, choice), request.stages
     fields: list[tuple[str, str]] = [("by", "cascade" if stages else choice.by)]
     if stages:
         fields.append(("stages", ",".join(f"{shown(stage.scorer)}:{stage.keep}" for stage in stages)))
@@ -49,7 +51,9 @@ def selector(request: Request, choice: Choice, tuned: Tuned | None) -> Signature
         fields += [("model", shown(one)) for one in used]
     if used:
         fields.append(("fingerprint", "+".join(one.fingerprint.digest for one in used)))
-        fields += [("recipe", recipe.name), ("prefix", recipe.prefix.strip().replace(" ", "_") or "none")]
+        made = [request.switches.recipe_of(one) for one in used if isinstance(one, Space)]
+        fields.append(("recipe", _joined(recipe.name for recipe in made)))
+        fields.append(("prefix", _joined(recipe.prefix.strip().replace(" ", "_") or "none" for recipe in made)))
     if choice.by == "mix" and not stages:
         fields.append(("weight", f"{choice.weight:g}"))
         fields.append(("tuned", tuned.target if tuned else "no"))
@@ -61,7 +65,13 @@ def selector(request: Request, choice: Choice, tuned: Tuned | None) -> Signature
     return Signature("rerank", (*fields, ("v", metadata.version("clipstore"))), note)
 
 
-def judge(space: Space | None, candidates: Candidates, evalset: EvalSet, set_digest: str, recipe: Recipe) -> Signature:
+def _joined(words: Iterable[str]) -> str:
+    return "+".join(dict.fromkeys(words))
+
+
+def judge(
+    space: Space | None, candidates: Candidates, evalset: EvalSet, set_digest: str, switches: Switches
+) -> Signature:
     """Return the signature of the numbers that a choice is judged by.
 
     CLIP-S has the one that ``score`` gives of the same images; CIDEr says that its words are our own
@@ -75,13 +85,14 @@ def judge(space: Space | None, candidates: Candidates, evalset: EvalSet, set_dig
         What is judged.
     set_digest
         The set's hash.
-    recipe
+    switches
         How a cosine becomes a score.
     """
     counts = [len(item.references) for item in evalset.items]
     skipped = bool(evalset.unpaired) or len(candidates) < len(evalset.items)
     if space is not None:
         blank = not bool(candidates.written.all())
+        recipe = switches.recipe_of(space)
         configuration = Configuration(recipe, set_digest, counts, skipped=skipped, empty=blank)
         return signatures(space, configuration)["clip-s"]
     low, high = min(counts), max(counts)

@@ -10,7 +10,6 @@ import numpy as np
 from clipstore import formats
 from clipstore.errors import InputError
 from clipstore.formats import Captions, Hints
-from clipstore.metrics import recipes
 from clipstore.rerank import cascade as cascades
 from clipstore.rerank import signatures
 from clipstore.rerank.candidates import gathered
@@ -63,7 +62,7 @@ def rerank(
     fuse: Sequence[str] | None = None,
     report_space: Space | None = None,
     ordered: bool | None = None,
-    recipe: str = "hessel2021",
+    recipe: str | None = None,
     missing: MissingRule = "error",
     hints: Hints | None = None,
     encode: bool = True,
@@ -104,7 +103,9 @@ def rerank(
         The judge's vectors; None: the selector's own, and the gain is an upper bound.
     ordered
         True: candidates are beams; False: samples; None: beams where log-probabilities fall with the rank.
-    recipe, missing, hints, encode, progress
+    recipe
+        How a cosine becomes a score, by name; None: each model's own.
+    missing, hints, encode, progress
         As in :func:`clipstore.score`.
 
     Raises
@@ -114,7 +115,7 @@ def rerank(
     NotStored
         When something is missing and ``encode`` is False.
     """
-    switches = Switches(recipes.recipe(recipe), encode, progress)
+    switches = Switches(recipe, encode, progress)
     space = where if isinstance(where, Space) else None
     request = Request(space, report_space, tuple(cascade or ()), _method(by or "clip"), k, mmr, switches)
     request.check()

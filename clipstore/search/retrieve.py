@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from clipstore.evaluate import fill
+from clipstore.evaluate.own_recipe import recipe_of
 from clipstore.formats import Captions, Row
-from clipstore.metrics import recipes
 from clipstore.search.nearest import Nearest, sample
 from clipstore.storage.search import NOTHING
 from clipstore.store.progress import silent
@@ -100,7 +100,7 @@ def retrieve(
     k: int = 1,
     exclude_own: bool = False,
     index: Approximate | None = None,
-    recipe: str = "hessel2021",
+    recipe: str | None = None,
     encode: bool = True,
     progress: Progress = silent,
 ) -> Retrieved:
@@ -120,7 +120,9 @@ def retrieve(
         Leave out an image's own captions: its references, and those that the pool says are its own.
     index
         A trained index in place of an exact search.
-    recipe, encode, progress
+    recipe
+        Gives the prefix of captions; None: the model's own.
+    encode, progress
         As in :func:`clipstore.score`.
 
     Raises
@@ -130,10 +132,10 @@ def retrieve(
     NotStored
         When something is missing and ``encode`` is False.
     """
-    filled = fill(space, evalset.without_references(), (), recipes.recipe(recipe), encode=encode, progress=progress)
+    filled = fill(space, evalset.without_references(), (), recipe_of(space, recipe), encode=encode, progress=progress)
     rows = [row for row, id_ in enumerate(filled.ready) if id_ is not None]
     ids = np.array([id_ for id_ in filled.ready if id_ is not None], np.int64)
-    own = _own(space, evalset, pool, recipes.recipe(recipe).prefix) if exclude_own else {}
+    own = _own(space, evalset, pool, recipe_of(space, recipe).prefix) if exclude_own else {}
     most = k + max((len(one) for one in own.values()), default=0)
     matches: list[Match] = []
     empty: list[ItemKey] = []

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from clipstore.errors import InputError
+from clipstore.evaluate.own_recipe import recipe_of
 from clipstore.items import Image
-from clipstore.metrics import recipes
 from clipstore.search.nearest import RECALL_AT, Nearest
 from clipstore.search.pools import TextPool
 from clipstore.storage.search import NOTHING
@@ -131,7 +131,7 @@ def search(
     k: int = 10,
     *,
     index: Approximate | None = None,
-    recipe: str = "hessel2021",
+    recipe: str | None = None,
     encode: bool = True,
     progress: Progress = silent,
 ) -> Found:
@@ -152,7 +152,7 @@ def search(
     index
         A trained index, kept beside the segments and made anew when they change.
     recipe
-        Gives the prefix of captions.
+        Gives the prefix of captions; None: the model's own.
     encode, progress
         As in :func:`clipstore.score`.
 
@@ -170,7 +170,7 @@ def search(
     if blank:
         msg = f"query {blank} is an empty text: give words, or an image"
         raise InputError(msg)
-    prefix = recipes.recipe(recipe).prefix
+    prefix = recipe_of(space, recipe).prefix
     vectors = _vectors(space, queries, prefix, encode=encode, progress=progress)
     finder = Nearest(space, pool, index)
     hits, recall = finder.search(vectors, k), finder.recall(vectors)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, final
 import numpy as np
 
 from clipstore.errors import ClipstoreError
-from clipstore.metrics import recipes
+from clipstore.evaluate.own_recipe import recipe_of
 from clipstore.search.nearest import Nearest
 from clipstore.search.pools import ImagePool, TextPool
 
@@ -77,8 +77,8 @@ class Searcher:
         return self._live.space.gather_images(np.array([] if id_ is None else [id_], np.int64))
 
     def _of_text(self, query: str) -> Vectors | None:
-        prefix = recipes.HESSEL2021.prefix
         space = self._live.space
+        prefix = recipe_of(space).prefix
         stored = space.text_keys([query], prefix)
         if space.shelf("text").contains(stored).all():
             return space.gather_texts(stored)
@@ -113,7 +113,7 @@ class Searcher:
             texts = [text for one in report.measured.systems for text in one.texts if text and text.strip()]
             texts += [text for own in report.measured.items.references for text in own if text.strip()]
             distinct = list(dict.fromkeys(texts))
-            found = self._live.space.text_keys(distinct, recipes.HESSEL2021.prefix).tolist()
+            found = self._live.space.text_keys(distinct, recipe_of(self._live.space).prefix).tolist()
             pool = TextPool(report.title, dict(zip(found[::-1], distinct[::-1], strict=True)))
             self._texts = (report, pool)
         return self._texts[1]

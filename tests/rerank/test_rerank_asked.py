@@ -189,3 +189,28 @@ def test_shards_of_two_kinds_are_mixed(tmp_path: Path) -> None:
     assert list(read.first_of_kinds()) == ["mean", "sum"]
     assert "part-1.json row 1" in read.first_of_kinds()["sum"]
     assert np.isfinite(list(read.scores or ())).all()
+
+
+def test_each_model_is_asked_in_its_own_way(store: Store, space: Space, evalset: EvalSet, nbest: Rows) -> None:
+    """A published scorer has its own prompt and weight, as a selector, as the judge and in a cascade."""
+    watched = drawn.Watched(32)
+    pick = store.custom_space(watched, "pickscore")
+    found = rerank(space, nbest, evalset, report_space=pick)
+    assert not any("photo depicts" in text for text in watched.texts)
+    assert found.gain is not None
+    assert found.gain.judge == str(
+        cs.score(pick, {"picks": found.captions}, evalset, recipe="raw").signatures["clip-s"]
+    )
+    cascade = rerank(store, nbest, evalset, cascade=[Stage(space, 2), Stage(pick, 1)])
+    assert "|recipe:hessel2021+raw|prefix:A_photo_depicts+none|" in str(cascade.signature)
+    reward = cs.RewardScorer(pick, evalset)
+    assert reward.encoded == 0
+    assert reward(evalset.keys[:1], ["candidate 0 of picture 0"])[0] == pytest.approx(
+        cs.score(pick, {"one": {evalset.keys[0]: "candidate 0 of picture 0"}}, evalset, recipe="raw", missing="skip")[
+            "one"
+        ].clip_s[evalset.keys[0]],
+        abs=1e-6,
+    )
+    assert reward.encoded == 0, "cached under the model's own prompt"
+    with pytest.raises(InputError, match="Java"):
+        cs.RewardScorer(space, evalset, recipe="coco-ptb")
