@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -23,10 +24,16 @@ def audit(
     json: options.Json = False,
     out: options.Out = None,
 ) -> int:
-    """Encode random stored items again and compare: the largest gap, and what changed since; exit 1 if too large."""
+    """Encode random stored items again and compare: the largest gap, and what changed since; exit 1 if too large.
+
+    Without --model, of the only one that the store has vectors of.
+    """
     settings = Settings.read()
     notes = Notes(quiet=common.quiet)
     with opening.open_store(common.store, settings, notes, create=False) as store, notes:
+        held = inputs.held_models(store)
+        if settings.value("model", model.model) is None and len(held) == 1:
+            model = replace(model, models=held)
         found = run(inputs.space_of(model, store, settings), sample, progress=notes.progress)
     gap = 0.0 if found.gap is None else found.gap
     if json:

@@ -6,7 +6,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Literal
 
 from clipstore import EvalSet
-from clipstore.errors import InputError
+from clipstore.errors import InputError, UnknownModel
 from clipstore.formats import Captions, Hints, lint, read_captions
 
 if TYPE_CHECKING:
@@ -41,9 +41,28 @@ def hints_of(reading: Reading, settings: Settings) -> Hints:
 
 
 def space_of(model: ModelOptions, store: Store, settings: Settings) -> Space:
-    """Return the space of the model in force."""
+    """Return the space of the model in force.
+
+    Raises
+    ------
+    UnknownModel
+        When its weights can't be had; where no model was named, with those that the store has vectors of.
+    """
     name = settings.value("model", model.model)
-    return _space(model, store, *([] if name is None else [name]), pretrained=model.pretrained, weights=model.weights)
+    given = [] if name is None else [name]
+    try:
+        return _space(model, store, *given, pretrained=model.pretrained, weights=model.weights)
+    except UnknownModel as error:
+        held = held_models(store)
+        if given or not held:
+            raise
+        msg = f"{error}. No --model was given; this store has vectors of {', '.join(held)}: --model {held[0]}"
+        raise UnknownModel(msg) from error
+
+
+def held_models(store: Store) -> list[str]:
+    """Return the names of the models that a store has vectors of."""
+    return list(dict.fromkeys(one.model for one in store.models() if one.images or one.texts))
 
 
 def named_space(name: str, model: ModelOptions, store: Store) -> Space:

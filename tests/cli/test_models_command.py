@@ -68,3 +68,16 @@ def test_what_can_not_be_had_says_where_it_is(tmp_path: Path) -> None:
     """PAC-S is not on the hub: the place is named."""
     with pytest.raises(UnknownModel, match="aimagelab/pacscore"):
         fetching.fetch("pac-s", tmp_path)
+
+
+def test_without_a_model_the_store_says_which_it_holds(run, given, monkeypatch):
+    """The default's weights are not here: the error names what the store has; audit takes the only one."""
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert run("add", "-t", "set", *given, "a.json").code == 0
+    done = run("compare", "-t", "set")
+    if done.code == 0:
+        pytest.skip("the real weights are here")
+    assert "No --model was given; this store has vectors of fake: --model fake" in done.err
+    audited = run("store", "audit", "--sample", "3")
+    assert audited.code == 0, audited.err
+    assert audited.out.startswith("3 images and 3 texts encoded again")
