@@ -122,5 +122,6 @@ def _refuse_unreadable(identified: Identified) -> None:
     """Refuse a set with files that can't be read: it names its images by content."""
     if identified.failures:
         first = "; ".join(f"{one.name}: {one.reason}" for one in identified.failures[:5])
-        msg = f"{len(identified.failures):,} images can't be read, so the set can't be saved ({first})"
+        count = len(identified.failures)
+        msg = f"{count:,} image{'s' if count > 1 else ''} can't be read, so the set can't be saved ({first})"
         raise InputError(msg)

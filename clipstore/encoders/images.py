@@ -18,7 +18,7 @@ import numpy as np
 import PIL.Image
 import PIL.ImageOps
 
-from clipstore.encoders import depth
+from clipstore.encoders import bombs, depth
 from clipstore.encoders.protocol import MAX_PIXELS, NO_EXIF, ROTATED, Prepared
 from clipstore.errors import BadImage
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 FIRST_FRAME = "first frame of several"
 
 _ORIENTATION = 0x0112
+_LARGE = "; if it's yours, make it smaller or raise --max-pixels"
 DECODE_ERRORS = (
     OSError,
     SyntaxError,
@@ -157,13 +158,18 @@ def decode(image: bytes | PIL.Image.Image, max_pixels: int = MAX_PIXELS) -> tupl
     if not image:
         message = "the file is empty"
         raise BadImage(message)
+    with bombs.allowing(max_pixels):
+        return _opened(image, max_pixels)
+
+
+def _opened(image: bytes, max_pixels: int) -> tuple[PIL.Image.Image, tuple[str, ...]]:
     try:
         picture = PIL.Image.open(BytesIO(image))
     except PIL.UnidentifiedImageError as error:
         message = "not an image that Pillow can read"
         raise BadImage(message) from error
     except DECODE_ERRORS as error:
-        message = f"can't be opened ({_words(error)})"
+        message = f"can't be opened ({_words(error)}){_remedy(error)}"
         raise BadImage(message) from error
     if picture.format == "EPS":
         message = "PostScript is not read, because reading it runs a program; save it as PNG"
@@ -190,7 +196,7 @@ def _loaded(picture: PIL.Image.Image) -> PIL.Image.Image:
     try:
         picture.load()
     except DECODE_ERRORS as error:
-        message = f"can't be decoded ({_words(error)})"
+        message = f"can't be decoded ({_words(error)}){_remedy(error)}"
         raise BadImage(message) from error
     if 0 in picture.size:
         message = f"has no pixels ({picture.width} x {picture.height})"
@@ -201,8 +207,7 @@ def _loaded(picture: PIL.Image.Image) -> PIL.Image.Image:
 def _refuse_large(size: tuple[int, int], max_pixels: int) -> None:
     if size[0] * size[1] > max_pixels:
         message = (
-            f"has {size[0]} x {size[1]} pixels, more than the {max_pixels} allowed (a decompression bomb?); "
-            "if it's yours, make it smaller or raise max_pixels"
+            f"has {size[0]} x {size[1]} pixels, more than the {max_pixels} allowed (a decompression bomb?){_LARGE}"
         )
         raise BadImage(message)
 
@@ -284,6 +289,11 @@ def _pad(picture: PIL.Image.Image, border: tuple[int, int, int, int], fill: int)
     if picture.mode == "P":
         padded.putpalette(picture.getpalette() or [])
     return padded
+
+
+def _remedy(error: BaseException) -> str:
+    is_bomb = isinstance(error, (PIL.Image.DecompressionBombError, PIL.Image.DecompressionBombWarning))
+    return _LARGE if is_bomb else ""
 
 
 def _words(error: BaseException) -> str:

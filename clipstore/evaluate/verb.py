@@ -235,7 +235,7 @@ def _reference_term(gathered: _Gathered, scored: list[int], caption_rows: Ids) -
 
 def _flagged(filled: Filled) -> list[str]:
     """Say what was done to images beyond the official preprocessing, such as scaling from 16 bit."""
-    return [f"{count:,} images: {flag}" for flag, count in filled.work.images.flags.items()]
+    return [f"{count:,} image{'s' if count > 1 else ''}: {flag}" for flag, count in filled.work.images.flags.items()]
 
 
 def _warnings(systems: Sequence[System], scored: Sequence[SystemScore], evalset: EvalSet) -> list[str]:

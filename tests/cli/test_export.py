@@ -48,6 +48,36 @@ def test_scores_stand_beside_the_captions(run, saved, desk):
     assert sum(float(row["clip_s"]) for row in rows) / N == pytest.approx(mean)
 
 
+def test_each_candidate_of_an_n_best_list_has_its_own_score(run, saved, desk):
+    """--scores of an n-best system scores every candidate, whatever the layout; clipscore has no place for it."""
+    assert run("export", "-t", "mine", "many", "--scores", "-o", "out.json", "--model", "fake").code == 0
+    rows = json.loads((desk / "out.json").read_text())
+    assert len(rows) == 2 * N
+    drawn.write_json(desk / "second.json", {row["image_id"]: row["caption"] for row in rows[1::2]})
+    assert run("add", "-t", "mine", "second.json").code == 0
+    assert run("score", "-t", "mine", "second", "--per-image", "per.json").code == 0
+    told = json.loads((desk / "per.json").read_text())
+    assert {row["image_id"]: row["clip_s"] for row in rows[1::2]} == pytest.approx(
+        {key: one["CLIPScore"] for key, one in told.items()}
+    )
+    assert run("export", "-t", "mine", "one", "--scores", "--format", "clipscore", "-o", "x.json").code == 2
+
+
+def test_scores_of_unreadable_images_are_partial(run, saved, desk):
+    """An image that can't be decoded leaves its scores empty, is named, and exits with 1."""
+    path = desk / "images" / f"{drawn.name(1)}.png"
+    data = path.read_bytes()[:45]
+    path.write_bytes(data)
+    drawn.write_json(desk / "c.json", drawn.captions(N))
+    assert run("add", "-t", "other", "c.json", "--images", "images", "--refs", "refs.json", "--no-encode").code == 0
+    done = run("export", "-t", "other", "--format", "csv", "--scores", "-o", "out.csv", "--model", "fake")
+    assert done.code == 1
+    assert drawn.name(1) in done.err
+    rows = {row["image"]: row for row in csv.DictReader((desk / "out.csv").read_text().splitlines())}
+    assert rows[drawn.name(1)]["clip_s"] == ""
+    assert float(rows[drawn.name(0)]["clip_s"]) >= 0
+
+
 def test_a_layout_for_one_system_refuses_several(run, saved, desk):
     """COCO results name no system: several are refused with the layouts that can hold them."""
     done = run("export", "-t", "mine", "-o", "out.json")

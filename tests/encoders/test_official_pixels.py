@@ -187,6 +187,20 @@ def test_a_bomb_that_pillow_finds_is_a_bad_image(monkeypatch):
                 official(data, HOW)
 
 
+def test_a_raised_limit_is_above_pillows_own():
+    """What ``max_pixels`` allows, Pillow does not refuse, nor warn of; afterwards its limit is what it was."""
+    before = PIL.Image.MAX_IMAGE_PIXELS
+    for side in (10_000, 20_000):
+        data = saved(PIL.Image.new("1", (side, side)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            picture, flags = images.decode(data, 400_000_000)
+        assert (picture.size, flags) == ((side, side), ())
+    with pytest.raises(BadImage, match=r"decompression bomb.*raise --max-pixels"):
+        official(data, HOW)
+    assert before == PIL.Image.MAX_IMAGE_PIXELS
+
+
 def test_a_thread_of_an_image_is_refused():
     """A picture whose resize would need gigabytes is refused by the same limit."""
     with pytest.raises(BadImage, match="too long and thin"):
