@@ -10,6 +10,7 @@ from clipstore import formats
 from clipstore.errors import InputError, NoReferences
 from clipstore.evalset.systems import systems_of
 from clipstore.evaluate.caption_metrics import diversity_measures, retrieval_measures
+from clipstore.evaluate.circular import chosen_by
 from clipstore.evaluate.measured import Items, Measured, MeasuredSystem
 from clipstore.evaluate.names import DIVERSITY, IMAGE, RETRIEVAL, USUAL_TEXT, metric_names
 from clipstore.evaluate.text_metrics import text_measures
@@ -234,8 +235,16 @@ class _Work:
             "fingerprint": space.fingerprint.digest,
             "weights": str(space.fingerprint.fields.get("weights", "")),
         }
+        chosen = chosen_by(self._catalogue, evalset, self.systems, space.fingerprint.digest)
+        shown = ", ".join(measure.shown for name, measure in measures.items() if needs_images([name]))
+        bounds = {name: f"chosen with the model behind {shown} ({how}): an upper bound" for name, how in chosen.items()}
         return replace(
             base,
+            systems=tuple(
+                replace(one, warnings=(*one.warnings, bounds[one.name])) if one.name in bounds else one
+                for one in base.systems
+            ),
+            notes=(*base.notes, *(f"{name}: {said}" for name, said in bounds.items())),
             missing=scores.missing,
             encoder=encoder,
             failures=scores.failures,
