@@ -14,6 +14,7 @@ from clipstore.errors import InputError
 from clipstore.evalset import candidates_of, saved_names
 from clipstore.evalset.systems import one_each
 from clipstore.evaluate import score_systems
+from clipstore.evaluate.own_recipe import recipe_of
 from clipstore.formats import Row, write
 from clipstore_cli import inputs, opening, options, output
 from clipstore_cli.grouped import grouped
@@ -102,7 +103,7 @@ def _score(
         one_each(name if not place else f"{name} {place}", evalset.keys, [own.get(key) for key in evalset.keys])
         for (name, place), own in texts.items()
     ]
-    recipe = inputs.recipe_of(None, space)
+    recipe = recipe_of(space)
     scores = score_systems(space, systems, evalset, recipe, encode=encode, progress=progress)
     return _Scored(dict(zip(texts, scores.systems, strict=True)), scores.failures)
 
