@@ -139,6 +139,7 @@ def compare(
     common: options.Common,
     systems: Systems = None,
     evalset_name: SetNames = None,
+    recipe: options.Recipe = None,
     empty: options.Empty = "error",
     json: options.Json = False,
     out: options.Out = None,
@@ -153,7 +154,7 @@ def compare(
     hints = inputs.hints_of(reading, settings)
     asked = Asked(
         tuple(systems or ()), tuple(evalset_name or ()), showing.metric, evalset, model, reading, hints, empty,
-        splitting.tags, splitting.last,
+        splitting.tags, splitting.last, recipe,
     )  # fmt: skip
     files, groups = read_files(asked, settings)
     with opening.open_store(common.store, settings, notes, create=files is not None) as opened, notes:

@@ -11,6 +11,7 @@ from clipstore import EvalSet
 from clipstore.errors import InputError, NotStored
 from clipstore.evalset import load_systems, systems_in, systems_of
 from clipstore.evaluate.measuring import measure_systems, needs_images, wanted
+from clipstore.evaluate.own_recipe import recipe_of
 from clipstore.evaluate.tagging import tagged
 from clipstore_cli import inputs, opening, options
 
@@ -47,6 +48,8 @@ class Asked:
         A table of tags, or None.
     last
         How many of the saved systems, the last ones; None for all.
+    recipe
+        Its name; None for the model's own.
     """
 
     systems: tuple[str, ...]
@@ -59,6 +62,7 @@ class Asked:
     empty: options.EmptyRule
     tags: Path | None = None
     last: int | None = None
+    recipe: str | None = None
 
 
 @final
@@ -203,10 +207,12 @@ def _measured(store: Store, asked: Asked, settings: Settings, notes: Notes, give
     english = inputs.reads_english(asked.model, settings)
     saved = [system for system in given.systems if system.name not in given.read]
     inputs.lint_systems(given.read, items, asked.reading, asked.hints, notes, english_only=english, saved=saved)
-    names = wanted(items, asked.metrics)
-    where = inputs.space_of(asked.model, store, settings) if needs_images(names) else store
-    encode = not asked.model.no_encode
-    measured = measure_systems(where, given.systems, items, names, encode=encode, progress=notes.progress)
+    looks = needs_images(wanted(items, asked.metrics))
+    where = inputs.space_of(asked.model, store, settings) if looks else store
+    recipe, encode = recipe_of(where, asked.recipe), not asked.model.no_encode
+    measured = measure_systems(
+        where, given.systems, items, asked.metrics, recipe, encode=encode, progress=notes.progress
+    )
     if measured.work is not None:
         notes.say(opening.counted(measured.work))
     return measured

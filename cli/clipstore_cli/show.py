@@ -11,6 +11,7 @@ from clipstore.compare.one_image import find
 from clipstore.compare.one_image import show as shown
 from clipstore.evalset import load_systems
 from clipstore.evaluate.measuring import needs_images, wanted
+from clipstore.evaluate.own_recipe import recipe_of
 from clipstore.tables import text
 from clipstore_cli import inputs, opening, options, output
 from clipstore_cli.grouped import grouped
@@ -38,6 +39,7 @@ def show(
     common: options.Common,
     systems: Names = None,
     metric: Metrics = None,
+    recipe: options.Recipe = None,
     json: options.Json = False,
     out: options.Out = None,
 ) -> int:
@@ -48,9 +50,9 @@ def show(
         evalset = EvalSet.load(opened, evalset_name)
         row = find(evalset, image)
         chosen = load_systems(opened, evalset, systems or [], missing="skip", empty="zero")
-        names = wanted(evalset, metric)
-        where = inputs.space_of(model, opened, settings) if needs_images(names) else opened
-        done = shown(where, chosen, evalset, row, names, encode=not model.no_encode, progress=notes.progress)
+        where = inputs.space_of(model, opened, settings) if needs_images(wanted(evalset, metric)) else opened
+        own, encode = recipe_of(where, recipe), not model.no_encode
+        done = shown(where, chosen, evalset, row, metric, own, encode=encode, progress=notes.progress)
     return finish(done, json=json, out=out)
 
 

@@ -14,7 +14,9 @@ from clipstore.errors import InputError
 from clipstore.evalset.systems import one_each
 from clipstore.evaluate.measuring import measure_systems, needs_images, wanted
 from clipstore.evaluate.names import IMAGE
-from clipstore.metrics import clip_s, recipes
+from clipstore.evaluate.own_recipe import recipe_of
+from clipstore.metrics import clip_s
+from clipstore.metrics.recipes import spoken
 from clipstore.store import Space
 from clipstore.store.progress import silent
 from clipstore.tables import Column, Table
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from clipstore.evalset.systems import System
     from clipstore.evaluate.measured import Measured
     from clipstore.items import EvalItem, ItemKey
+    from clipstore.metrics.recipes import Recipe
     from clipstore.store import Progress, Store
 
 
@@ -160,6 +163,7 @@ def show(
     evalset: EvalSet,
     row: int,
     metrics: Sequence[str] | None = None,
+    recipe: Recipe | None = None,
     *,
     encode: bool = True,
     progress: Progress = silent,
@@ -179,17 +183,17 @@ def show(
         The set.
     row
         Which image, from :func:`find`.
-    metrics, encode, progress
+    metrics, recipe, encode, progress
         As for :func:`clipstore.evaluate.measuring.measure`.
     """
-    item = evalset.items[row]
+    item, made_by = evalset.items[row], recipe or recipe_of(where)
     names = wanted(evalset, metrics)
     alone = all(name in IMAGE for name in names)
     kept = _only(evalset, row) if alone else evalset
     place = 0 if alone else row
     own = [one_each(one.name, (item.key,), (one.texts[row],)) for one in systems] if alone else systems
-    made = measure_systems(where, own, kept, names, encode=encode, progress=progress)
-    closest = _closest(where, item, systems, row) if needs_images(names) and isinstance(where, Space) else {}
+    made = measure_systems(where, own, kept, metrics, made_by, encode=encode, progress=progress)
+    closest = _closest(where, item, systems, row, made_by) if needs_images(names) and isinstance(where, Space) else {}
     signatures = [str(measure.signature) for measure in made.measures.values()]
     if alone and all(one.image_id is not None for one in evalset.items):
         whole = evalset.digest([one.image_id for one in evalset.items])[:8]
@@ -209,14 +213,16 @@ def _only(evalset: EvalSet, row: int) -> EvalSet:
     return replace(evalset, items=(evalset.items[row],), paths=evalset.paths[row : row + 1], unpaired=(), alternates={})
 
 
-def _closest(space: Space, item: EvalItem, systems: Sequence[System], row: int) -> dict[str, tuple[int, float]]:
+def _closest(
+    space: Space, item: EvalItem, systems: Sequence[System], row: int, recipe: Recipe
+) -> dict[str, tuple[int, float]]:
     """Return system -> number of its closest reference and the cosine to it."""
     texts = {one.name: text for one in systems if (text := one.texts[row]) is not None and text.strip()}
     if not item.references or not texts:
         return {}
-    prefix = recipes.HESSEL2021.prefix
-    references = space.gather_texts(space.text_keys(item.references, prefix))
-    captions = space.gather_texts(space.text_keys(list(texts.values()), prefix))
+    said = spoken(recipe, [*item.references, *texts.values()])
+    references = space.gather_texts(space.text_keys([said[text] for text in item.references], recipe.prefix))
+    captions = space.gather_texts(space.text_keys([said[text] for text in texts.values()], recipe.prefix))
     out = {}
     own = np.arange(len(references))
     for place, name in enumerate(texts):

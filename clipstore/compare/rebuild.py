@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, final
 from clipstore import keys
 from clipstore.compare.runs import VERB
 from clipstore.encoders.protocol import Fingerprint
-from clipstore.errors import BadFormat, NotStored
+from clipstore.errors import NotStored
 from clipstore.evalset import EvalSet
 from clipstore.evalset.systems import one_each
 from clipstore.items import EvalItem
+from clipstore.metrics.recipes import HESSEL2021
 from clipstore.storage.catalogue import contents, sets, spaces
 from clipstore.storage.catalogue import runs as rows
 from clipstore.store import Space
@@ -40,12 +41,15 @@ class Source:
         By name.
     encoder
         ``model`` and ``fingerprint``; empty where none was used.
+    recipe
+        The name of that behind metrics of images.
     """
 
     items: EvalSet
     systems: list[System]
     metrics: list[str]
     encoder: Mapping[str, str]
+    recipe: str = HESSEL2021.name
 
 
 @final
@@ -96,7 +100,7 @@ def _of_run(store: Store, row: RunRow) -> Iterator[Source]:
         if len(one["tags"]) == len(evalset.items):
             both = zip(evalset.items, one["tags"], strict=True)
             evalset = replace(evalset, items=tuple(replace(item, tags=own) for item, own in both))
-        yield Source(evalset, systems, one["metrics"], one["encoder"])
+        yield Source(evalset, systems, one["metrics"], one["encoder"], one.get("recipe", HESSEL2021.name))
 
 
 def _items(one: Mapping[str, Any], texts: Iterator[str]) -> EvalSet:
@@ -130,7 +134,8 @@ def _of_names(store: Store, report: Mapping[str, Any]) -> Rebuilt:
             raise NotStored(msg)
         systems.append(_saved(store, evalset, system["name"], system["captions"]))
     metrics = [metric.replace("_", "-") for metric in report["signature"]]
-    source = Source(evalset, systems, metrics, report["encoder"])
+    named = (one["recipe"] for one in report["signature"].values() if "recipe" in one)
+    source = Source(evalset, systems, metrics, report["encoder"], next(named, HESSEL2021.name))
     settings = report["settings"]
     skipped = any(one.get("missing") == "skip" for one in report["signature"].values())
     chosen = {key: settings[key] for key in ("test", "correction", "alpha", "level", "resamples", "seed")}
@@ -164,20 +169,3 @@ def space_of(store: Store, encoder: Mapping[str, str]) -> Space | None:
         raise NotStored(msg)
 
     return Space(store.catalogue, row, shown, Fingerprint(row.fields), refuse)
-
-
-def checked(report: object) -> Mapping[str, Any]:
-    """Return a report that has the layout of a comparison.
-
-    Raises
-    ------
-    BadFormat
-        When it is something else, or of another schema.
-    """
-    if not isinstance(report, dict) or not {"schema", "eval_set", "systems", "pairs", "settings"} <= report.keys():
-        msg = "this is no comparison: replay takes what `clipstore compare --json` wrote"
-        raise BadFormat(msg)
-    if report["schema"] != 1:
-        msg = f"the report has schema {report['schema']}, this clipstore knows 1: install the clipstore that wrote it"
-        raise BadFormat(msg)
-    return report

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import TYPE_CHECKING, Any, final
 
-from clipstore.compare import record
-from clipstore.compare.rebuild import checked, rebuild, space_of
+from clipstore.compare import agreement, record
+from clipstore.compare.agreement import Finding
+from clipstore.compare.layout import checked
+from clipstore.compare.rebuild import rebuild, space_of
 from clipstore.compare.verb import compare
 from clipstore.evaluate.averages import average
 from clipstore.evaluate.measured import Items
 from clipstore.evaluate.measuring import measure_systems
+from clipstore.metrics import recipes
 from clipstore.significance import Settings
 
 if TYPE_CHECKING:
@@ -20,35 +22,6 @@ if TYPE_CHECKING:
     from clipstore.compare.rebuild import Rebuilt, Source
     from clipstore.compare.results import Comparison
     from clipstore.store import Store
-
-EXACT: Final = 1e-6
-"""Means may differ by this much: the last bits of float32 sums on another machine."""
-
-# Monte Carlo error of two runs: this many standard errors of a difference.
-_SIGMAS: Final = 5.0
-# Standard error of an end of a 95 % percentile interval, as a share of its width, times the root of the resamples:
-# sqrt(0.025 * 0.975) / density of the normal at 1.96 / (2 * 1.96).
-_END: Final = 0.68
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that was compared.
-
-    Parameters
-    ----------
-    what
-        Such as ``captions of blip`` or ``means``.
-    same
-        Whether it agrees.
-    detail
-        Hashes, or the largest difference and what is allowed.
-    """
-
-    what: str
-    same: bool
-    detail: str
 
 
 @final
@@ -82,8 +55,9 @@ def replay(store: Store, report: object) -> Replayed:
     """Recompute a saved comparison from the store alone.
 
     Hashes of images, references, captions and weights come first; the first that differs
-    ends the replay and is named. Then means must be exact, intervals and p agree within
-    Monte Carlo error, since NumPy's streams may change between versions.
+    ends the replay and is named. Then settings, entries, means, counts and effect sizes must
+    be exact, intervals and p agree within Monte Carlo error, since NumPy's streams may change
+    between versions.
 
     Parameters
     ----------
@@ -95,7 +69,7 @@ def replay(store: Store, report: object) -> Replayed:
     Raises
     ------
     BadFormat
-        When the report is no comparison of this schema.
+        When the report is no comparison of this schema, or damaged.
     NotStored
         When the store lacks what the report was made from.
     """
@@ -107,12 +81,14 @@ def replay(store: Store, report: object) -> Replayed:
         if not finding.same:
             return Replayed(tuple(findings), None)
     again = _again(store, made)
-    numbers = _numbers(asked, again.to_dict())
-    return Replayed((*findings, *numbers), again)
+    return Replayed((*findings, *agreement.findings(asked, again)), again)
 
 
 def _hashes(store: Store, report: Mapping[str, Any], made: Rebuilt) -> Iterator[Finding]:
     wholes = [report, *(part for part in report["parts"] if part["slice"] is None)]
+    if len(wholes) != len(made.sources):
+        yield Finding("eval sets", same=False, detail=f"the report has {len(wholes)}, its run {len(made.sources)}")
+        return
     for part, source in zip(wholes, made.sources, strict=True):
         where = f" of {part['eval_set']['name']}" if part["eval_set"]["name"] else ""
         yield from _set_hashes(part["eval_set"], source, where)
@@ -120,12 +96,13 @@ def _hashes(store: Store, report: Mapping[str, Any], made: Rebuilt) -> Iterator[
         for system in part["systems"]:
             for name, said in _captions(system, made.request["runs"]):
                 yield _hash(f"captions of {name}", said, digests.get(name))
-    encoder = report["encoder"]
-    if encoder:
-        space = space_of(store, encoder)
-        there = None if space is None else space.fingerprint
-        weights = None if there is None else str(there.fields.get("weights", ""))
-        yield _hash("weights", encoder.get("weights") or encoder["fingerprint"], weights or (there and there.digest))
+    encoder, used = report["encoder"], made.sources[0].encoder
+    if encoder or used:
+        space = space_of(store, used)
+        fields = {} if space is None else space.fingerprint.fields
+        there = None if space is None else space.fingerprint.digest
+        yield _hash("weights", encoder.get("weights"), str(fields.get("weights", "")) if fields else None)
+        yield _hash("encoder", encoder.get("fingerprint"), there)
 
 
 def _set_hashes(said: Mapping[str, Any], source: Source, where: str) -> Iterator[Finding]:
@@ -165,7 +142,8 @@ def _again(store: Store, made: Rebuilt) -> Comparison:
     measured = []
     for source in made.sources:
         space = space_of(store, source.encoder) if source.encoder else None
-        one = measure_systems(space or store, source.systems, source.items, source.metrics, encode=False)
+        recipe = recipes.recipe(source.recipe)
+        one = measure_systems(space or store, source.systems, source.items, source.metrics, recipe, encode=False)
         measured.append(average(one, request["runs"]) if request["runs"] else one)
     return compare(
         measured,
@@ -176,66 +154,3 @@ def _again(store: Store, made: Rebuilt) -> Comparison:
         missing=request["missing"],
         settings=Settings(**request["settings"]),
     )
-
-
-@dataclass
-class _Worst:
-    """The largest difference of one kind, against what is allowed."""
-
-    what: str
-    difference: float = 0.0
-    allowed: float = 0.0
-    same: bool = True
-    where: str = ""
-
-    def add(self, said: float | None, found: float | None, allowed: float, where: str) -> None:
-        """Take in two numbers that should agree."""
-        if said is None or found is None:
-            if said is not found:
-                self.same, self.where = False, f"{where}: one of the two has no number"
-            return
-        gap = abs(said - found)
-        if gap > allowed and self.same:
-            self.same, self.where = False, f"{where}: the report has {said:.6g}, now {found:.6g}"
-        if gap >= self.difference:
-            self.difference, self.allowed = gap, allowed
-
-    def finding(self) -> Finding:
-        """Return it in words."""
-        shown = f"largest difference {self.difference:.2g}, {self.allowed:.2g} allowed"
-        return Finding(self.what, self.same, self.where or shown)
-
-
-def _numbers(report: Mapping[str, Any], again: Mapping[str, Any]) -> list[Finding]:
-    means, ends, ps = _Worst("means"), _Worst("intervals"), _Worst("p values")
-    for said, found in zip([report, *report["parts"]], [again, *again["parts"]], strict=True):
-        known = {system["name"]: system for system in found["systems"]}
-        for system in said["systems"]:
-            for metric, one in system["metrics"].items():
-                other = known[system["name"]]["metrics"][metric]
-                where = f"{metric} of {system['name']}"
-                means.add(one["mean"], other["mean"], EXACT, where)
-                _intervals(ends, one["ci"], other["ci"], report["settings"]["resamples"], where)
-        tests = {(pair["a"], pair["b"], pair["metric"]): pair for pair in found["pairs"]}
-        for pair in said["pairs"]:
-            other = tests[pair["a"], pair["b"], pair["metric"]]
-            where = f"{pair['metric']} of {pair['a']} and {pair['b']}"
-            means.add(pair["delta"], other["delta"], EXACT, where)
-            ps.add(pair["p"], other["p"], _allowed(pair["p"], pair["resamples"]), where)
-    return [means.finding(), ends.finding(), ps.finding()]
-
-
-def _intervals(worst: _Worst, said: list[float] | None, found: list[float] | None, draws: int, where: str) -> None:
-    if said is None or found is None:
-        worst.add(None if said is None else 0.0, None if found is None else 0.0, 0.0, where)
-        return
-    allowed = _SIGMAS * math.sqrt(2) * _END / math.sqrt(draws) * abs(said[1] - said[0]) + EXACT
-    for one, other in zip(said, found, strict=True):
-        worst.add(one, other, allowed, where)
-
-
-def _allowed(p: float | None, draws: int | None) -> float:
-    """Return how far two Monte Carlo estimates of one p may lie apart."""
-    if p is None or draws is None:
-        return EXACT
-    return _SIGMAS * math.sqrt(2 * max(p * (1 - p), 1 / draws) / draws) + 1 / draws

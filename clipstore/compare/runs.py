@@ -82,6 +82,7 @@ def _set(measured: Measured, saved: _Saved, fields: Sequence[str]) -> dict[str, 
         "tags": tags if any(tags) else [],
         "metrics": list(measured.measures),
         "encoder": dict(measured.encoder),
+        "recipe": measured.recipe,
         "systems": [
             {
                 "name": system.name,

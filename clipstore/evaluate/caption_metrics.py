@@ -10,6 +10,7 @@ import numpy as np
 from clipstore.evaluate.measures import Measure
 from clipstore.evaluate.names import DIVERSITY, RETRIEVAL
 from clipstore.metrics import diversity
+from clipstore.metrics.recipes import spoken
 from clipstore.metrics.retrieval import retrieve
 from clipstore.metrics.score import Signature
 
@@ -67,7 +68,8 @@ def retrieval_measures(
         if not held:
             continue
         items = [item for item, _, _ in held]
-        captions = space.gather_texts(space.text_keys([text for _, text, _ in held], recipe.prefix))
+        said = spoken(recipe, [text for _, text, _ in held])
+        captions = space.gather_texts(space.text_keys([said[text] for _, text, _ in held], recipe.prefix))
         found = retrieve(captions, images, np.array([own for _, _, own in held], np.int64))
         ranks[row, items], z[row, items] = found.ranks, found.z
     dropped = {"w", "recipe", "refs"}

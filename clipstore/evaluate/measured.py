@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from clipstore.evaluate.measures import Measure
+from clipstore.metrics.recipes import HESSEL2021
 from clipstore.significance import EPSILON_FP16, EPSILON_FP32
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from clipstore.evaluate.measures import Rows
     from clipstore.evaluate.results import Scores, Work
     from clipstore.items import ItemKey
+    from clipstore.metrics.score import Signature
     from clipstore.store import Failure
 
 
@@ -120,6 +122,8 @@ class Measured:
         By metric name, in the order asked.
     encoder
         ``model`` and ``fingerprint`` of the encoder, where one was used.
+    recipe
+        Name of the recipe behind metrics of images.
     failures, work
         As in :class:`clipstore.evaluate.Scores`.
     described, warnings, notes
@@ -134,6 +138,7 @@ class Measured:
     systems: tuple[MeasuredSystem, ...]
     measures: Mapping[str, Measure]
     encoder: Mapping[str, str] = field(default_factory=dict)
+    recipe: str = HESSEL2021.name
     failures: tuple[Failure, ...] = ()
     work: Work | None = None
     described: tuple[str, ...] = ()
@@ -177,11 +182,18 @@ class Measured:
             scores.missing,
             systems,
             measures,
+            recipe=recipe_of(scores.signatures),
             failures=scores.failures,
             work=scores.work,
             described=scores.described,
             warnings=scores.warnings,
         )
+
+
+def recipe_of(signatures: Mapping[str, Signature]) -> str:
+    """Return the recipe that signatures name; the usual one where none does."""
+    named = (dict(one.fields).get("recipe") for one in signatures.values())
+    return next((name for name in named if name is not None), HESSEL2021.name)
 
 
 def _picked_system(system: MeasuredSystem, rows: Rows) -> MeasuredSystem:

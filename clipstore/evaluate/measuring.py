@@ -13,6 +13,7 @@ from clipstore.evaluate.caption_metrics import diversity_measures, retrieval_mea
 from clipstore.evaluate.circular import chosen_by
 from clipstore.evaluate.measured import Items, Measured, MeasuredSystem
 from clipstore.evaluate.names import DIVERSITY, IMAGE, RETRIEVAL, USUAL_TEXT, metric_names
+from clipstore.evaluate.own_recipe import recipe_of
 from clipstore.evaluate.text_metrics import text_measures
 from clipstore.evaluate.verb import score_systems
 from clipstore.formats import Captions, Hints
@@ -41,7 +42,7 @@ def measure(
     evalset: EvalSet,
     metrics: Sequence[str] | None = None,
     *,
-    recipe: str = "hessel2021",
+    recipe: str | None = None,
     missing: MissingRule = "error",
     empty: EmptyRule = "error",
     hints: Hints | None = None,
@@ -61,7 +62,9 @@ def measure(
     metrics
         Names, any spelling; None: CLIP-S (and RefCLIP-S where there are references), or text
         metrics for a set without images.
-    recipe, missing, empty, hints, encode, progress
+    recipe
+        How the numbers are made; the model's own unless given: see :func:`recipe_of`.
+    missing, empty, hints, encode, progress
         As for :func:`clipstore.score`.
 
     Raises
@@ -78,7 +81,7 @@ def measure(
     }
     evalset = evalset.covering(read.values(), hints, missing)
     aligned = systems_of(read, evalset, missing=missing, empty=empty, hints=hints)
-    made = recipes.recipe(recipe)
+    made = None if recipe is None else recipes.recipe(recipe)
     return measure_systems(where, aligned, evalset, metrics, made, encode=encode, progress=progress)
 
 
@@ -87,7 +90,7 @@ def measure_systems(
     systems: Sequence[System],
     evalset: EvalSet,
     metrics: Sequence[str] | None = None,
-    recipe: Recipe = recipes.HESSEL2021,
+    recipe: Recipe | None = None,
     *,
     encode: bool = True,
     progress: Progress = silent,
@@ -97,12 +100,15 @@ def measure_systems(
         msg = "there are no systems to measure"
         raise InputError(msg)
     names = wanted(evalset, metrics)
-    work = _Work(where, systems, evalset, recipe)
+    own = recipe or recipe_of(where)
+    work = _Work(where, systems, evalset, own)
     scores = None
     if needs_images(names):
         space = work.space()
-        scores = score_systems(space, systems, evalset, recipe, encode=encode, progress=progress)
-    return work.measured(names, scores)
+        scores = score_systems(space, systems, evalset, own, encode=encode, progress=progress)
+    without = "ref-clip-s" in names and own.references == "none"
+    problems = (f"RefCLIP-S: recipe {own.name} has no score with references; left out",) if without and metrics else ()
+    return work.measured(names, scores, problems)
 
 
 def wanted(evalset: EvalSet, metrics: Sequence[str] | None) -> list[str]:
@@ -168,7 +174,7 @@ class _Work:
                 ids[row] = None if image.name in failed else id_
         return ids
 
-    def measured(self, names: Sequence[str], scores: Scores | None) -> Measured:
+    def measured(self, names: Sequence[str], scores: Scores | None, problems: tuple[str, ...] = ()) -> Measured:
         """Put every metric beside the others, in the order asked."""
         ids = self._image_ids(scores)
         digest = self.evalset.digest(ids) if scores is None else scores.set_digest
@@ -188,10 +194,9 @@ class _Work:
             signature = scores.signatures["clip-s"]
             made |= retrieval_measures(self.space(), self.systems, ids, self.recipe, retrieval, signature)
         of_text = [name for name in names if name in TEXT]
-        problems: tuple[str, ...] = ()
         if of_text:
             texts = text_measures(self._catalogue, self.systems, self.evalset, of_text, [*signed, version])
-            made, problems = made | dict(texts.measures), texts.problems
+            made, problems = made | dict(texts.measures), (*problems, *texts.problems)
         measures = {name: made[name] for name in names if name in made}
         if not measures:
             raise InputError("; ".join(problems) or "no metric could be had")
@@ -245,6 +250,7 @@ class _Work:
                 for one in base.systems
             ),
             notes=(*base.notes, *(f"{name}: {said}" for name, said in bounds.items())),
+            recipe=self.recipe.name,
             missing=scores.missing,
             encoder=encoder,
             failures=scores.failures,

@@ -73,7 +73,7 @@ def _cuts(space: Space | None, measured: Measured) -> np.ndarray:
         return out
     for row, system in enumerate(measured.systems):
         written = [item for item, text in enumerate(system.texts) if text is not None]
-        keys = space.text_keys([str(system.texts[item]) for item in written], recipes.HESSEL2021.prefix)
+        keys = space.text_keys([str(system.texts[item]) for item in written], recipes.recipe(measured.recipe).prefix)
         found = space.cuts(keys)
         if found:
             out[row, written] = [found.get(key, 0) for key in keys.tolist()]
@@ -91,7 +91,7 @@ def _own_ranks(space: Space | None, measured: Measured) -> Numbers | None:
     signature = measured.measures["clip-s"].signature
     try:
         made = retrieval_measures(
-            space, systems, measured.items.image_ids, recipes.HESSEL2021, ["median-rank"], signature
+            space, systems, measured.items.image_ids, recipes.recipe(measured.recipe), ["median-rank"], signature
         )
     except NotStored:
         return None
@@ -99,7 +99,7 @@ def _own_ranks(space: Space | None, measured: Measured) -> Numbers | None:
 
 
 def _closest(space: Space | None, measured: Measured) -> Closest:
-    prefix = recipes.HESSEL2021.prefix
+    prefix = recipes.recipe(measured.recipe).prefix
 
     def closest(row: int) -> Mapping[str, tuple[int, float]]:
         texts = {one.name: text for one in measured.systems if one.texts and (text := one.texts[row])}

@@ -50,6 +50,27 @@ def test_files_on_the_spot(command, files, capsys):
     assert "110 images: 110 encoded" in err
 
 
+def test_another_recipe(command, files, capsys):
+    """``--recipe`` makes other columns, signed; one that knows no references leaves RefCLIP-S out, and says so."""
+    assert command("compare", "blip.json", "ofa.json", *files, "--recipe", "pac-s", *QUICK) == 0
+    out = capsys.readouterr().out
+    assert {"PAC-S", "RefPAC-S"} <= set(out.splitlines()[0].split("\t"))
+    assert "recipe:pac-s" in out
+    plain = ("compare", "blip.json", "ofa.json", *files, "--recipe", "torchmetrics", *QUICK)
+    assert command(*plain) == 0
+    assert "RefCLIP-S" not in capsys.readouterr().out
+    assert command(*plain, "--metric", "clip-s", "--metric", "ref-clip-s") == 0
+    assert "RefCLIP-S: recipe torchmetrics has no score with references; left out" in capsys.readouterr().out
+
+
+def test_a_recipe_is_replayed(command, files, capsys):
+    """A comparison under another recipe comes out the same, not as CLIP-S."""
+    given = ("blip.json", "ofa.json", *files, "--recipe", "raw", *QUICK)
+    assert command("compare", *given, "--json", "-o", "report.json") == 0
+    assert command("replay", "report.json") == 0
+    assert "NO" not in capsys.readouterr().out
+
+
 def test_without_a_baseline_identical_systems_are_named(command, files, capsys):
     """Two files with the same captions."""
     command("compare", "blip.json", "ofa.json", "git.json", *files, *QUICK)

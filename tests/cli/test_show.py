@@ -30,6 +30,11 @@ def stored(tmp_path, empty_store):
         save(store, "coco", evalset, read, store.identify(evalset.images()).ids, missing="skip")
 
 
+def name(system):
+    """Return the name of a system in the JSON."""
+    return system["name"]
+
+
 def shown(command, capsys, *arguments):
     """Return the JSON of a show command."""
     assert command("show", *arguments, "--json", "-q") == 0
@@ -58,6 +63,17 @@ def test_the_numbers_are_those_of_the_whole_set(command, stored, capsys, tmp_pat
     line = next(one for one in found["systems"] if one["name"] == "a")
     assert line["metrics"]["clip_s"] == pytest.approx(scores["a"].clip_s[drawn.name(2)], abs=1e-6)
     assert f"|set:{scores.set_digest[:8]}|" in found["signatures"][0]
+
+
+def test_another_recipe(command, stored, capsys):
+    """``--recipe`` says how the numbers are made: 2.0 where the paper has 2.5, and the signature names it."""
+    given = (drawn.name(2), "-t", "coco")
+    paper, other = shown(command, capsys, *given), shown(command, capsys, *given, "--recipe", "pac-s")
+    scores = [[one["metrics"]["clip_s"] for one in sorted(each["systems"], key=name)] for each in (paper, other)]
+    assert scores[1] == pytest.approx([2.0 / 2.5 * score for score in scores[0]], abs=1e-6)
+    assert "|recipe:pac-s|" in other["signatures"][0]
+    raw = shown(command, capsys, *given, "--recipe", "raw")
+    assert all(-1 <= one["reference_similarity"] <= 1 for one in raw["systems"])
 
 
 def test_an_image_is_found_by_file_and_content_id(command, stored, capsys):

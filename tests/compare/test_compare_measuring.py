@@ -11,7 +11,7 @@ from clipstore import EvalSet, score
 from clipstore.compare import compare
 from clipstore.encoders.fake import FakeEncoder
 from clipstore.errors import InputError, NoReferences
-from clipstore.evaluate import text_metrics
+from clipstore.evaluate import own_recipe, text_metrics
 from clipstore.evaluate.measuring import measure
 from clipstore.evaluate.names import metric_name, metric_names
 from clipstore.evaluate.tagging import tagged
@@ -192,3 +192,11 @@ def test_tags_come_from_a_table(tmp_path, evalset):
     table.write_text("image,domain\nx,1,2\n", encoding="utf-8")
     with pytest.raises(InputError, match="line 2 has another number of cells"):
         tagged(evalset, table)
+
+
+def test_a_published_scorer_keeps_its_own_recipe(space, evalset, monkeypatch):
+    """Unless told otherwise a model that has a recipe of its own is measured by it, and by the paper's where asked."""
+    scorer = next(one for one in own_recipe.PROFILES.values() if one.recipe == "pac-s")
+    monkeypatch.setattr(own_recipe, "PROFILES", {space.shown: scorer})
+    assert measure(space, SYSTEMS, evalset, ["clip-s"]).measures["clip-s"].shown == "PAC-S"
+    assert measure(space, SYSTEMS, evalset, ["clip-s"], recipe="hessel2021").measures["clip-s"].shown == "CLIP-S"

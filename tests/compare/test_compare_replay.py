@@ -50,8 +50,9 @@ def test_the_same_store_gives_the_same_comparison(store, evalset, more):
     again = replay(store, json.loads(done.to_json()))
     assert again.same, again.first
     assert [one.what for one in again.findings] == [
-        *("images", "references", "captions of a", "captions of b", "captions of c", "weights"),
-        *("means", "intervals", "p values"),
+        *("images", "references", "captions of a", "captions of b", "captions of c", "weights", "encoder"),
+        *("settings", "systems and pairs", "means", "intervals"),
+        *("wins, ties, losses", "effect sizes", "p values"),
     ]
     assert again.comparison.pairs == done.pairs
 
@@ -129,6 +130,92 @@ def test_a_store_that_knows_nothing_of_it(store, evalset, open_store):
     report = json.loads(made(store, evalset).to_json())
     with pytest.raises(NotStored, match="--store that it was made in"):
         replay(open_store("other"), report)
+
+
+def changed(report, way, value):
+    """Return a copy of a report with one value put in at a path such as ``pairs.0.w``; None takes it out."""
+    copied = copy.deepcopy(report)
+    *path, last = [int(step) if step.isdigit() else step for step in way.split(".")]
+    inner = copied
+    for step in path:
+        inner = inner[step]
+    if value is None:
+        del inner[last]
+    else:
+        inner[last] = value
+    return copied
+
+
+@pytest.mark.parametrize(
+    ("way", "value", "what"),
+    [
+        ("pairs.0.w", 7, "wins, ties, losses"),
+        ("pairs.0.t", 110, "wins, ties, losses"),
+        ("pairs.1.l", 3, "wins, ties, losses"),
+        ("pairs.0.n", 109, "wins, ties, losses"),
+        ("pairs.0.exact", True, "wins, ties, losses"),
+        ("pairs.0.dz", 0.9, "effect sizes"),
+        ("pairs.0.win_rate", 0.9, "effect sizes"),
+        ("pairs.0.p_adj", 0.0001, "p values"),
+        ("pairs.0.delta", 0.5, "means"),
+        ("systems.0.metrics.clip_s.rank_ci", [3, 3], "intervals"),
+        ("systems.0.metrics.clip_s.n", 3, "means"),
+        ("systems.0.cut", 3, "wins, ties, losses"),
+        ("settings.alpha", 0.01, "settings"),
+        ("settings.seed", 1, "settings"),
+        ("signature.clip_s.w", "2", "settings"),
+        ("pairs.0", None, "systems and pairs"),
+        ("systems.2", None, "systems and pairs"),
+        ("encoder.weights", "sha256:0", "weights"),
+        ("encoder.fingerprint", "0" * 16, "encoder"),
+    ],
+)
+def test_every_number_of_a_report_is_checked(store, evalset, way, value, what):
+    """Whatever is changed by hand in a report, replay names it."""
+    report = json.loads(made(store, evalset).to_json())
+    if way == "systems.2":  # with its pairs, so that the report still makes sense
+        report["pairs"] = [pair for pair in report["pairs"] if "c" not in {pair["a"], pair["b"]}]
+    assert replay(store, changed(report, way, value)).first.what == what
+
+
+@pytest.mark.parametrize(
+    ("way", "value", "said"),
+    [
+        ("settings.resamples", "many", 'settings.resamples is "many", not integer'),
+        ("settings.resamples", True, "settings.resamples is true, not integer"),
+        ("settings.seed", None, "settings.seed is missing"),
+        ("systems.0.metrics", None, "metrics is missing"),
+        ("systems.0.metrics", {}, "'a' and the signatures differ in the metric 'clip_s'"),
+        ("systems.0.metrics.clip_s.mean", float("nan"), "mean is NaN, not number"),
+        ("systems.0.metrics.clip_s.ci", [0.1], r"ci has 1 entries, not 2"),
+        ("systems.1.name", "a", "systems has 'a' twice"),
+        ("pairs.0.b", "nobody", "'a' against 'nobody' under clip_s, which the report lacks"),
+        ("encoder", {}, "encoder.fingerprint is missing"),
+        ("parts", "none", 'parts is "none", not array'),
+        ("eval_set", [], r"eval_set is \[\], not object"),
+        ("more", 1, "more is no part of the schema"),
+    ],
+)
+def test_a_damaged_report_is_refused(store, evalset, way, value, said):
+    """What is missing, of another kind, twice or without meaning is named by its place."""
+    report = json.loads(made(store, evalset).to_json())
+    with pytest.raises(BadFormat, match=said):
+        replay(store, changed(report, way, value))
+
+
+def test_the_recipe_is_kept(store, evalset, open_store):
+    """A comparison of another recipe comes out the same, from its run and by the names of its set."""
+    captions = {name: read_captions(own) for name, own in SYSTEMS.items()}
+    space = store.custom_space(FakeEncoder(), "fake")
+    save(store, "coco", evalset, captions, store.identify(evalset.images()).ids)
+    measured = measure(space, SYSTEMS, EvalSet.load(store, "coco"), recipe="raw")
+    done = runs.keep(store.catalogue, [measured], compare(measured, settings=Settings(resamples=500)))
+    report = json.loads(done.to_json())
+    assert report["signature"]["clip_s"]["recipe"] == "raw"
+    assert replay(store, report).same
+    again = replay(store, report | {"run": None})
+    assert again.same, again.first
+    assert again.comparison.signature == done.signature
 
 
 @pytest.mark.parametrize("report", [[], {"schema": 1}, None], ids=str)
