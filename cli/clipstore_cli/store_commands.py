@@ -9,6 +9,7 @@ import typer
 
 from clipstore.errors import Busy
 from clipstore.storage import collect, compact, leftovers
+from clipstore.storage.finding import Finding
 from clipstore.store import checksums, founding, upkeep
 from clipstore.tables import Column, Table
 from clipstore_cli import audit, moving_commands, opening, options, output
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from clipstore import Store
-    from clipstore.storage.finding import Finding
 
 app = typer.Typer(
     name="store",
@@ -89,12 +89,17 @@ def verify(
     path = opening.store_path(common.store, Settings.read())
     verified = upkeep.verify(path, mend=repair)
     found = list(verified.found)
+    agree: list[Path] = []
     if images_md5 is not None:
         with opening.open_store(common.store, Settings.read(), notes, create=False) as store:
             agree, differing = checksums.check_images(store, images_md5, images)
-        notes.say(f"{images_md5.name}: {agree:,} images agree, {len(differing):,} do not or are not here")
+        unknown = sum(one.kind == checksums.UNKNOWN for one in differing)
+        differ = f"{len(differing) - unknown:,} differ or can't be read"
+        notes.say(f"{images_md5.name}: {len(agree):,} images are identical, {differ}, {unknown:,} are not here")
         found += differing
-    _emit([("done", one) for one in verified.done] + [(one.severity, one) for one in found], json=json, out=out)
+    same = [Finding("image identical", str(path), "its bytes are those of the list", "", "note") for path in agree]
+    shown = [("done", one) for one in verified.done] + [("same", one) for one in same]
+    _emit(shown + [(one.severity, one) for one in found], json=json, out=out)
     damaged = sum(one.severity == "damage" for one in found)
     notes.say(
         f"{opening.shown(path)}: {damaged:,} damaged, {len(found) - damaged:,} notes" if found else "all is sound"

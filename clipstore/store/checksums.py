@@ -5,22 +5,24 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from clipstore.errors import BadFormat
 from clipstore.storage.catalogue import whole
 from clipstore.storage.finding import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from clipstore.store.store import Store
 
+UNKNOWN: Final = "image unknown"
+"""The kind of finding about a file of the list that is not here."""
 _DIGITS = 32
 _OBTAIN = "get the data set's own files: scores of other pixels are not the paper's"
 
 
-def check_images(store: Store, listed: Path, images: Path | None = None) -> tuple[int, list[Finding]]:
+def check_images(store: Store, listed: Path, images: Path | None = None) -> tuple[list[Path], list[Finding]]:
     """Compare image files with a list of MD5 sums, each line ``MD5``, two spaces, a path.
 
     Parameters
@@ -35,7 +37,8 @@ def check_images(store: Store, listed: Path, images: Path | None = None) -> tupl
     Returns
     -------
     tuple
-        How many files agree; what does not. A file that is nowhere is a note, one with other bytes is damage.
+        The files that are byte-identical; what is not. A file that is nowhere is a note, one with other bytes
+        is damage. Of several files of one name here an identical one counts.
 
     Raises
     ------
@@ -46,16 +49,25 @@ def check_images(store: Store, listed: Path, images: Path | None = None) -> tupl
         by_name: dict[str, list[Path]] = defaultdict(list)
         for file in whole.files(tx):
             by_name[Path(file.path).name].append(Path(file.path))
-    agree, found = 0, []
+    agree: list[Path] = []
+    found: list[Finding] = []
     for expected, name in _lines(listed):
-        path = _place(name, images, by_name)
-        if path is None:
-            found.append(Finding("image unknown", name, "no file of this name is here", "add the set's images", "note"))
-        elif (actual := _md5(path)) == expected:
-            agree += 1
+        sums = {}
+        for path in _places(name, images, by_name):
+            sums[path] = _md5(path)
+            if sums[path] == expected:
+                agree.append(path)
+                break
         else:
-            found.append(_differs(path, expected, actual))
+            found.append(_odd(name, expected, sums))
     return agree, found
+
+
+def _odd(name: str, expected: str, sums: Mapping[Path, str | None]) -> Finding:
+    if not sums:
+        return Finding(UNKNOWN, name, "no file of this name is here", "add the set's images", "note")
+    path = next(iter(sums))
+    return _differs(path, expected, sums[path])
 
 
 def _differs(path: Path, expected: str, actual: str | None) -> Finding:
@@ -83,14 +95,13 @@ def _lines(listed: Path) -> Iterator[tuple[str, str]]:
         yield digest.lower(), name
 
 
-def _place(name: str, images: Path | None, by_name: dict[str, list[Path]]) -> Path | None:
+def _places(name: str, images: Path | None, by_name: dict[str, list[Path]]) -> list[Path]:
+    """Return the files that a line may mean, the likeliest first."""
     parts = PurePosixPath(name).parts
-    if images is not None:
-        for path in (images / PurePosixPath(name), images / parts[-1]):
-            if path.is_file():
-                return path
+    given = [] if images is None else [images / PurePosixPath(name), images / parts[-1]]
+    found = [path for path in given if path.is_file()][:1]
     known = by_name.get(parts[-1], [])
-    return max(known, key=lambda path: _shared(path.parts, parts), default=None)
+    return found or sorted(known, key=lambda path: _shared(path.parts, parts), reverse=True)
 
 
 def _shared(mine: tuple[str, ...], theirs: tuple[str, ...]) -> int:

@@ -82,12 +82,29 @@ def test_images_are_compared_with_the_papers_checksums(run, filled, desk):
     Path("list.md5").write_text("\n".join([*lines, f"{'0' * 32}  images/nowhere.png"]) + "\n")
     done = run("store", "verify", "--images-md5", "list.md5")
     assert done.code == 0
-    assert "3 images agree, 1 do not" in done.err
-    assert [row[2] for row in done.rows[1:]] == ["image unknown"]
+    assert "3 images are identical, 0 differ or can't be read, 1 are not here" in done.err
+    assert [row[2] for row in done.rows[1:]] == ["image identical"] * 3 + ["image unknown"]
+    assert [row[0] for row in done.rows[1:]] == ["same"] * 3 + ["note"]
+    assert done.rows[1][1].endswith(f"images/{drawn.name(0)}.png")
     Path("list.md5").write_text(f"{'0' * 32}  images/{drawn.name(1)}.png\n")
     assert run("store", "verify", "--images-md5", "list.md5", "--images", ".").code == 1
     Path("list.md5").write_text("no list\n")
     assert run("store", "verify", "--images-md5", "list.md5").code == 2
+
+
+def test_of_images_of_one_name_an_identical_one_counts(run, filled, given, desk):
+    """A file that was saved again elsewhere under its name does not hide the paper's own."""
+    name = f"{drawn.name(1)}.png"
+    (desk / "again").mkdir()
+    drawn.picture(77).save(desk / "again" / name)
+    drawn.write_json(desk / "one.json", {drawn.name(1): "words"})
+    assert run("score", "one.json", "--images", "again").code == 0
+    digest = hashlib.md5((desk / "images" / name).read_bytes()).hexdigest()
+    for folder in ("again", "elsewhere"):
+        Path("list.md5").write_text(f"{digest}  {folder}/{name}\n")
+        done = run("store", "verify", "--images-md5", "list.md5")
+        assert done.code == 0
+        assert done.rows[1][1].endswith(f"images/{name}")
 
 
 def test_images_agree_with_a_real_list(run, filled, shared_data):
