@@ -272,6 +272,9 @@ def finish(found: Reranked, notes: Notes, *, format_: PickFormat, json: bool, ou
         notes.say(line)
     notes.say(str(found.work))
     inputs.say_warnings([*found.warnings, *found.guards.warnings()], notes)
+    if (changes := found.changes()).rows:
+        notes.say("what changed most, the ten largest gains and losses:")
+        notes.say(text(changes).rstrip())
     if out is not None:
         write(out, found, format_)
     if json:

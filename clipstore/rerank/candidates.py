@@ -190,7 +190,7 @@ def gathered(
     met = [meet(one, evalset, hints) for one in given]
     source = given[0].source if len(given) == 1 else f"{given[0].source} and {len(given) - 1} more"
     strangers = [key for one in met for key in one.strangers]
-    check_missing(source, strangers, {row for one in met for row in one.rows}, evalset, missing)
+    left_out = check_missing(source, strangers, {row for one in met for row in one.rows}, evalset, missing)
     rows = np.array([row for one in met for row in one.rows], np.int64)
     files = np.repeat(np.arange(len(given)), [len(one.ids) for one in given])
     ranks = np.concatenate([np.array(one.ranks or np.zeros(len(one.ids)), np.int64) for one in given])
@@ -213,5 +213,5 @@ def gathered(
         kinds={kind: row for one in reversed(given) for kind, row in one.first_of_kinds().items()},
         source=source,
         described=tuple(formats.describe(one, how.matched) for one, how in zip(given, met, strict=True)),
-        warnings=tuple(line for one in met for line in one.matched.warnings),
+        warnings=(*(line for one in met for line in one.matched.warnings), *(f"{source}: {one}" for one in left_out)),
     )

@@ -41,13 +41,10 @@ class Chosen:
         The deciding selector's score of each candidate, float64, shape (total,); NaN where it saw none.
     standing
         Their order as numbers, larger is better, no NaN, shape (total,).
-    encoded
-        Texts that had to be encoded.
     """
 
     scores: Numbers
     standing: Numbers
-    encoded: int = 0
 
 
 def check(stages: Sequence[Stage]) -> None:
@@ -87,12 +84,10 @@ def run(stages: Sequence[Stage], candidates: Candidates, image_ids: Ids, picture
     alive = np.ones(lists.total, np.bool_)
     level = np.zeros(lists.total)
     scores = np.full(lists.total, np.nan)
-    encoded = 0
     for number, stage in enumerate(stages):
         shown, kept_lists = candidates.where(alive)
         places = np.flatnonzero(alive)
-        found, work = _scored(stage.scorer, shown, image_ids[kept_lists], pictures)
-        encoded += work
+        found = _scored(stage.scorer, shown, image_ids[kept_lists], pictures)
         scores = np.full(lists.total, np.nan)
         scores[places] = found
         order = shown.lists.order(found)
@@ -101,7 +96,7 @@ def run(stages: Sequence[Stage], candidates: Candidates, image_ids: Ids, picture
         level[places] = _placed(number, position, lists)
         alive = np.zeros(lists.total, np.bool_)
         alive[places[position < stage.keep]] = True
-    return Chosen(scores, level, encoded)
+    return Chosen(scores, level)
 
 
 def _placed(stage: int, position: Ids, lists: Ragged) -> Numbers:
@@ -110,8 +105,7 @@ def _placed(stage: int, position: Ids, lists: Ragged) -> Numbers:
     return (stage + 1.0) * longest - position
 
 
-def _scored(scorer: Space | PairScorer, shown: Candidates, image_ids: Ids, pictures: Pictures) -> tuple[Numbers, int]:
-    if not isinstance(scorer, Space):
-        return pictures.scores(scorer, shown, image_ids), 0
-    placed, _, encoded = embedded(scorer, shown, image_ids, pictures.switches)
-    return placed.clip_s, encoded
+def _scored(scorer: Space | PairScorer, shown: Candidates, image_ids: Ids, pictures: Pictures) -> Numbers:
+    if isinstance(scorer, Space):
+        return embedded(scorer, shown, image_ids, pictures.switches).clip_s
+    return pictures.scores(scorer, shown, image_ids)

@@ -141,7 +141,7 @@ def _clip_s(space: Space, development: Development, switches: Switches) -> tuple
     found = place([space], development.evalset, candidates, switches)
     ids, seen = found.image_ids, ~found.failed
     shown, kept = candidates.where(seen[candidates.lists.owners])
-    placed, _, _ = embedded(space, shown, None if ids is None else ids[kept], switches)
+    placed = embedded(space, shown, None if ids is None else ids[kept], switches)
     out = np.zeros(candidates.lists.total)
     out[seen[candidates.lists.owners]] = placed.clip_s
     return out, seen

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -26,6 +26,33 @@ NO_IMAGE = -1
 
 
 @final
+@dataclass(slots=True)
+class Tally:
+    """What the models of one request looked at: the selector's, the judge's, and those on development images.
+
+    Parameters
+    ----------
+    images, texts
+        Looked at, the largest number in one space.
+    images_encoded, texts_encoded
+        Encoded, over all spaces.
+    """
+
+    images: int = 0
+    images_encoded: int = 0
+    texts: int = 0
+    texts_encoded: int = 0
+
+    def __str__(self) -> str:
+        def part(count: int, encoded: int, what: str) -> list[str]:
+            return [f"{count:,} {what}: " + (f"{encoded:,} encoded" if encoded else "all cached")] if count else []
+
+        parts = part(self.images, self.images_encoded, "images")
+        parts += part(self.texts, self.texts_encoded, "distinct candidates")
+        return "; ".join(parts) or "no model looked: nothing to encode"
+
+
+@final
 @dataclass(frozen=True, slots=True)
 class Switches:
     """What is the same for every look into the store.
@@ -38,11 +65,14 @@ class Switches:
         False refuses to encode.
     progress
         Told about the stages.
+    tally
+        Counts what was looked at and encoded.
     """
 
     recipe: str | None
     encode: bool
     progress: Progress
+    tally: Tally = field(default_factory=Tally)
 
     def recipe_of(self, space: Space) -> Recipe:
         """Return the recipe of a model."""
@@ -65,16 +95,12 @@ class Placed:
         Content id of each item of the set, encoded or not; None where it is not known.
     failures
         Images that could not be read.
-    asked, encoded
-        Images.
     """
 
     image_ids: Ids | None
     failed: Flags
     known: tuple[int | None, ...]
     failures: tuple[Failure, ...] = ()
-    asked: int = 0
-    encoded: int = 0
 
 
 def place(spaces: Sequence[Space], evalset: EvalSet, candidates: Candidates, switches: Switches) -> Placed:
@@ -90,27 +116,15 @@ def place(spaces: Sequence[Space], evalset: EvalSet, candidates: Candidates, swi
         filled = fill(space, bare, (), recipe, wanted.tolist(), encode=encode, progress=switches.progress)
         ready = np.array([NO_IMAGE if id_ is None else id_ for id_ in filled.ready], np.int64)
         ids, done = ready[candidates.items], filled.work.images
-        out = Placed(
-            ids,
-            out.failed | (ids == NO_IMAGE),
-            tuple(filled.image_ids),
-            out.failures or done.failures,
-            max(out.asked, done.asked),
-            out.encoded + done.encoded,
-        )
+        failed = out.failed | (ids == NO_IMAGE)
+        out = Placed(ids, failed, tuple(filled.image_ids), out.failures or done.failures)
+        switches.tally.images = max(switches.tally.images, done.asked)
+        switches.tally.images_encoded += done.encoded
     return out
 
 
-def embedded(
-    space: Space, candidates: Candidates, image_ids: Ids | None, switches: Switches
-) -> tuple[Embedded, int, int]:
-    """Encode the candidates that have no vector.
-
-    Returns
-    -------
-    tuple
-        The candidates with their vectors' keys, how many distinct texts were asked for, and how many were encoded.
-    """
+def embedded(space: Space, candidates: Candidates, image_ids: Ids | None, switches: Switches) -> Embedded:
+    """Encode the candidates that have no vector, and return them with their vectors' keys."""
     numbers = candidates.numbers
     _, first = np.unique(numbers, return_index=True)
     distinct = [candidates.texts[row] for row in first.tolist()]
@@ -118,5 +132,6 @@ def embedded(
     said = spoken(recipe, distinct)
     strings = [said[text] for text in distinct]
     done = space.ensure_texts(strings, recipe.prefix, encode=switches.encode, progress=switches.progress)
-    placed = Embedded(space, recipe, candidates, image_ids, done.keys[numbers])
-    return placed, done.asked, done.encoded
+    switches.tally.texts = max(switches.tally.texts, done.asked)
+    switches.tally.texts_encoded += done.encoded
+    return Embedded(space, recipe, candidates, image_ids, done.keys[numbers])

@@ -105,7 +105,7 @@ def _clip_s(
     """Return CLIP-S of every candidate, 0 for an empty one."""
     written, kept = candidates.where(candidates.written)
     if vectors is None or vectors.space is not space:
-        vectors, _, _ = embedded(space, written, image_ids[kept], switches)
+        vectors = embedded(space, written, image_ids[kept], switches)
     out = np.zeros(len(candidates.texts))
     out[candidates.written] = vectors.clip_s
     return out

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from clipstore.items import ItemKey
     from clipstore.metrics.score import Signature
     from clipstore.rerank.candidates import Candidates
+    from clipstore.rerank.embedding import Tally
     from clipstore.rerank.gain import Gain
     from clipstore.rerank.guards import Guards
     from clipstore.rerank.ragged import Numbers
@@ -82,24 +83,6 @@ def _rounded(value: float | None) -> float | None:
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class Texts:
-    """What had to be encoded: images, and distinct texts."""
-
-    images: int
-    images_encoded: int
-    texts: int
-    texts_encoded: int
-
-    def __str__(self) -> str:
-        def part(count: int, encoded: int, what: str) -> str:
-            return f"{count:,} {what}: " + (f"{encoded:,} encoded" if encoded else "all cached")
-
-        images = part(self.images, self.images_encoded, "images")
-        return f"{images}; {part(self.texts, self.texts_encoded, 'distinct candidates')}"
-
-
-@final
 @dataclass(frozen=True, eq=False)
 class Reranked:
     """The picks of an n-best file: a sequence of :class:`Pick`, by image id with ``reranked[key]``.
@@ -121,7 +104,7 @@ class Reranked:
     tuned
         How the weight was found, if it was tuned.
     work
-        What had to be encoded.
+        What was looked at and encoded, by the selector, the judge and in tuning.
     origin
         What a saved system keeps: method, selector fingerprints, N.
     failures
@@ -137,7 +120,7 @@ class Reranked:
     gain: Gain | None
     guards: Guards
     tuned: Tuned | None
-    work: Texts
+    work: Tally
     origin: Mapping[str, object]
     failures: tuple[Failure, ...] = ()
     described: tuple[str, ...] = ()
@@ -207,6 +190,13 @@ class Reranked:
         columns = (Column("choice", "left"), Column("value"), Column("95% CI"), Column("words"), Column("repeats"))
         notes = [str(self.signature), *([self.tuned.described()] if self.tuned else []), *self.guards.warnings()]
         return Table(columns, rows_of(self.gain, self.guards), (*self._gain_notes(), *notes))
+
+    def changes(self) -> Table:
+        """Return the images that gained and lost most by the judge, one a row."""
+        columns = (Column("image", "left"), Column("change"), Column("first", "left"), Column("picked", "left"))
+        most = () if self.gain is None else (*self.gain.gains, *reversed(self.gain.losses))
+        rows = [(str(one.key), f"{one.difference:+.4f}", one.first, one.picked) for one in most]
+        return Table(columns, tuple(rows))
 
     def _gain_notes(self) -> tuple[str, ...]:
         if self.gain is None:

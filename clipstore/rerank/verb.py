@@ -21,7 +21,7 @@ from clipstore.rerank.judging import Judge, judged
 from clipstore.rerank.keeping import kept_of
 from clipstore.rerank.paired import Pictures
 from clipstore.rerank.request import Request
-from clipstore.rerank.results import Reranked, Texts
+from clipstore.rerank.results import Reranked
 from clipstore.rerank.saving import named, record
 from clipstore.rerank.selecting import METHODS, WEIGHT, Choice, Method, fusable, scores_of
 from clipstore.rerank.targets import TARGETS, checked
@@ -203,9 +203,8 @@ def _chosen(
     if request.stages and ids is not None and catalogue is not None:
         pictures = Pictures(catalogue, evalset, request.switches)
         found = cascades.run(request.stages, written, ids, pictures)
-        texts = len(set(written.texts)), found.encoded
     else:
-        found, vectors, texts = _selected(request, choice, written, ids)
+        found, vectors = _selected(request, choice, written, ids)
     full = _spread(candidates, found, choice, cascade=bool(request.stages))
     chosen = kept_of(request, choice, candidates, full, vectors)
     gain = judged(
@@ -233,7 +232,7 @@ def _chosen(
         gain=gain,
         guards=guards,
         tuned=tuned,
-        work=Texts(placed.asked, placed.encoded, *texts),
+        work=request.switches.tally,
         origin=signatures.origin(request, choice, candidates),
         failures=placed.failures,
         described=candidates.described,
@@ -273,13 +272,13 @@ def _notes(request: Request, choice: Choice, candidates: Candidates, *, given: b
 
 def _selected(
     request: Request, choice: Choice, written: Candidates, image_ids: Ids | None
-) -> tuple[Chosen, Embedded | None, tuple[int, int]]:
-    """Score the non-empty candidates; return also their vectors, and texts asked for and encoded."""
-    vectors, asked, encoded = None, 0, 0
+) -> tuple[Chosen, Embedded | None]:
+    """Score the non-empty candidates; return also their vectors."""
+    vectors = None
     if request.space is not None and (choice.needs_texts or request.mmr is not None):
-        vectors, asked, encoded = embedded(request.space, written, image_ids, request.switches)
+        vectors = embedded(request.space, written, image_ids, request.switches)
     scores = scores_of(choice, written, vectors)
-    return Chosen(scores, scores), vectors, (asked, encoded)
+    return Chosen(scores, scores), vectors
 
 
 def _spread(candidates: Candidates, found: Chosen, choice: Choice, *, cascade: bool) -> Chosen:
@@ -291,4 +290,4 @@ def _spread(candidates: Candidates, found: Chosen, choice: Choice, *, cascade: b
     scores: Numbers = np.full(len(flags), blank, np.float64)
     standing: Numbers = np.full(len(flags), -np.inf)
     scores[flags], standing[flags] = found.scores, found.standing
-    return Chosen(scores, standing, found.encoded)
+    return Chosen(scores, standing)

@@ -37,6 +37,11 @@ def test_picks_go_to_a_file_that_score_accepts(run: Run, given: list[str], beams
     assert done.rows[0][:3] == ["choice", "value", "95% CI"]
     assert "5 images: 5 encoded; 15 distinct candidates: 15 encoded" in done.err
     assert "upper bound" in done.out
+    head = done.err.index("ten largest gains")
+    listed = done.err[head:].splitlines()[2:]
+    assert listed[0].split()[0].startswith("scene_")
+    assert listed[0].split()[1].startswith("+")
+    assert "ten largest" not in run("rerank", beams, *given, *FAKE, "-q", "-o", "picks.json").err
     scored = run("score", "picks.json", *given, "--json")
     assert scored.code == 0
     mean = scored.json["systems"][0]["metrics"]["clip_s"]["mean"]

@@ -52,6 +52,7 @@ def test_only_new_texts_are_encoded(space: Space, encoder: drawn.Watched, evalse
     assert encoder.images == 6
     assert encoder.texts == ["a photo depicts a new caption"]
     assert found.work.texts_encoded == 1
+    assert str(found.work) == "6 images: all cached; 19 distinct candidates: 1 encoded"
     with pytest.raises(NotStored):
         rerank(space, {drawn.name(0): ["not", "stored"]}, evalset, missing="skip", encode=False)
 
@@ -288,6 +289,35 @@ def test_another_judge_lifts_the_upper_bound(space: Space, other: Space, evalset
     again = rerank(space, nbest, evalset, report_space=space)
     assert again.gain is not None
     assert again.gain.upper_bound
+
+
+def test_what_judge_and_tuning_encode_is_counted(
+    store: Store, space: Space, other: Space, evalset: EvalSet, nbest: Rows
+) -> None:
+    """The judge reads every candidate, whoever chose; nothing is called cached that was encoded."""
+    by_logp = rerank(space, nbest, evalset, by="logp")
+    assert str(by_logp.work) == "6 images: 6 encoded; 18 distinct candidates: 18 encoded"
+    judged = rerank(space, nbest, evalset, report_space=other)
+    assert str(judged.work) == "6 images: 6 encoded; 18 distinct candidates: 18 encoded"
+    assert str(rerank(store, nbest, evalset, by="logp").work) == "no model looked: nothing to encode"
+
+
+def test_what_is_left_out_is_said(space: Space, evalset: EvalSet, nbest: Rows) -> None:
+    """With missing=skip, both sides with their first ids."""
+    strange = [*nbest[1:], {"image_id": "elsewhere", "captions": ["a"], "mean_logprob": [-1.0]}]
+    found = rerank(space, strange, evalset, missing="skip")
+    said = " ".join(found.warnings)
+    assert "1 caption has no image in the eval set (first: elsewhere)" in said
+    assert f"1 of 6 images has no caption (first: {drawn.name(0)})" in said
+
+
+def test_the_largest_changes_are_a_table(space: Space, evalset: EvalSet, nbest: Rows) -> None:
+    """Gains first, the largest on top, losses at the end."""
+    found = rerank(space, nbest, evalset, by="logp")
+    assert found.gain is not None
+    rows = found.changes().rows
+    assert len(rows) == len(found.gain.gains) + len(found.gain.losses)
+    assert [float(row[1]) for row in rows] == sorted((float(row[1]) for row in rows), reverse=True)
 
 
 def test_tuning_on_development_images(space: Space, other: Space, evalset: EvalSet, nbest: Rows) -> None:
