@@ -80,7 +80,7 @@ class Tuning:
         typer.Option("--tune-images", help="Folder of the development images; else --images.", metavar="DIR"),
     ] = None
     target: Annotated[
-        str | None, typer.Option("--target", help="What tuning raises: cider, which it is by default, or clip-s.")
+        str | None, typer.Option("--target", help="What tuning raises: cider by default; meteor, spice...; clip-s.")
     ] = None
     allow_circular: Annotated[
         bool, typer.Option("--allow-circular", help="Tune on the selector's own model all the same.")

@@ -11,7 +11,7 @@ from clipstore.errors import InputError
 from clipstore.evalset import EvalSet
 from clipstore.rerank.candidates import gathered
 from clipstore.rerank.embedding import embedded, place
-from clipstore.rerank.targets import cider_of
+from clipstore.rerank.targets import values_of
 from clipstore.rerank.tuning import require, tuned
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from clipstore.rerank.candidates import Candidates
     from clipstore.rerank.embedding import Switches
     from clipstore.rerank.ragged import Numbers
-    from clipstore.rerank.targets import Target
     from clipstore.rerank.tuning import Tuned
     from clipstore.store import Space
 
@@ -87,7 +86,7 @@ def tune(
     development: Development,
     space: Space | None,
     switches: Switches,
-    target: Target,
+    target: str,
     report_space: Space | None,
     *,
     allow_circular: bool = False,
@@ -112,7 +111,10 @@ def tune(
         )
         raise InputError(msg)
     candidates = development.candidates
-    values = cider_of(candidates, development.evalset) if target == "cider" else None
+    if not development.evalset.has_images:
+        msg = f"{candidates.source}: tuning the weight of CLIP-S needs images: give --images or --tune-images"
+        raise InputError(msg)
+    values = None if target == "clip-s" else values_of(target, candidates, development.evalset)
     targets = np.zeros(len(candidates)) if values is None else values[candidates.lists.starts]
     require(int((~np.isnan(targets)).sum()), target, candidates.source)
     clip, seen = _clip_s(space, development, switches)
@@ -135,9 +137,6 @@ def tune(
 def _clip_s(space: Space, development: Development, switches: Switches) -> tuple[Numbers, np.ndarray]:
     """Return CLIP-S of each development candidate, and which images could be read (0 elsewhere)."""
     candidates = development.candidates
-    if not development.evalset.has_images:
-        msg = f"{candidates.source}: tuning on CLIP-S needs the development images: give --images or --tune-images"
-        raise InputError(msg)
     found = place([space], development.evalset, candidates, switches)
     ids, seen = found.image_ids, ~found.failed
     shown, kept = candidates.where(seen[candidates.lists.owners])

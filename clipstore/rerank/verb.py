@@ -89,7 +89,8 @@ def rerank(
     tune_on, tune_refs
         A development n-best file and its references (or an eval set); None: those of ``evalset``.
     target
-        What tuning raises: ``cider`` (the same as None), or ``clip-s`` of ``report_space``.
+        What tuning raises: ``cider`` (the same as None), another text metric such as ``meteor`` (with Java), or
+        ``clip-s`` of ``report_space``.
     allow_circular
         Tune on CLIP-S of the selector's own model all the same.
     k, mmr

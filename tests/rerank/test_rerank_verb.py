@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import json
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +22,7 @@ from clipstore.encoders.protocol import Fingerprint, PairScorer, Prepared
 from clipstore.errors import InputError, NotStored, Unpaired
 from clipstore.evalset import load_systems, save, systems_in
 from clipstore.formats import read_captions
+from clipstore.metrics.text import score_texts
 from clipstore.rerank import METHODS, Stage, rerank, save_as, saved_nbest, write
 from clipstore.storage.catalogue import statements
 from clipstore.store import Space
@@ -344,6 +347,23 @@ def test_tuning_on_development_images(space: Space, other: Space, evalset: EvalS
         rerank(space, nbest, evalset, by="mix", tune_on=sums)
 
 
+@pytest.mark.skipif(
+    shutil.which("java") is None or not importlib.util.find_spec("pycocoevalcap"), reason="needs Java and pycocoevalcap"
+)
+@pytest.mark.parametrize("target", ["ROUGE_L", "meteor", "Bleu_4"])
+def test_a_weight_is_tuned_on_any_text_metric(space: Space, evalset: EvalSet, nbest: Rows, target: str) -> None:
+    """A candidate's number is that of a system of its place in the lists."""
+    nbest[2]["captions"][3], nbest[2]["mean_logprob"][3] = "the first words on picture 2", -0.01
+    found = rerank(space, nbest, evalset, by="mix", tune_on=nbest, target=target)
+    assert found.tuned is not None
+    assert f"tuned:{found.tuned.target}|" in str(found.signature)
+    firsts = {row["image_id"]: row["captions"][0] for row in nbest}
+    references = {item.key: item.references for item in evalset.items}
+    score = score_texts(references, {"first": firsts}, [target]).systems["first"][found.tuned.target]
+    assert found.tuned.first == pytest.approx(score.per_item.mean(), abs=1e-9)
+    assert found.tuned.grid[0] > found.tuned.first, "log-probability picks the reference"
+
+
 def test_what_cant_be_asked(space: Space, evalset: EvalSet, nbest: Rows) -> None:
     """Unknown names, odd numbers and uncovered images are errors that say what there is."""
     for options, words in (
@@ -353,7 +373,7 @@ def test_what_cant_be_asked(space: Space, evalset: EvalSet, nbest: Rows) -> None
         ({"mmr": 2, "k": 2}, "between 0 and 1"),
         ({"by": "mix", "clip_weight": 1.5}, "between 0 and 1"),
         ({"by": "rrf", "fuse": ["mix"]}, "rrf joins"),
-        ({"by": "mix", "tune_on": nbest, "target": "bleu"}, "cider, clip-s"),
+        ({"by": "mix", "tune_on": nbest, "target": "blue"}, "cider, clip-s, bleu-1"),
     ):
         with pytest.raises(InputError, match=words):
             rerank(space, nbest, evalset, **options)
