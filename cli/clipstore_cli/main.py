@@ -74,5 +74,6 @@ def _explained(error: Exception) -> tuple[str, int]:
     if isinstance(error, ClipstoreError):
         return str(error), error.exit_code
     if isinstance(error, typer.TyperException):
-        return f"{error.format_message()} (clipstore --help and clipstore COMMAND --help show the usage)", 2
+        said = error.format_message().replace(": Value error, ", ": ")  # typer's validator speaks to programmers
+        return f"{said} (clipstore --help and clipstore COMMAND --help show the usage)", 2
     return f"internal error: {type(error).__name__}: {error}; run again with -v and report it", 2

@@ -95,7 +95,9 @@ def field(board: Board, name: str) -> Field:
 
 
 def leaders(part: Part, metric: str) -> frozenset[int]:
-    """Return the best system and those that no test tells apart from it; none where nothing was tested."""
+    """Return the best system and those that no test tells apart from it; none where nothing was tested or is better."""
+    if not part.measured.measures[metric].quality:
+        return frozenset()
     found = part.statistics[metric]
     wanted = len(found.systems) * (len(found.systems) - 1) // 2
     return frozenset(best(found)) if found.pairs and len(found.pairs) == wanted else frozenset()

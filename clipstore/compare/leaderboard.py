@@ -34,7 +34,7 @@ def default_names(board: Board) -> list[str]:
         names.append("runs")
     for metric in sorted(measured.measures, key=lambda one: one != board.lead):
         names.append(metric)
-        if measured.measures[metric].tested and (metric == board.lead or len(measured.measures) <= _FEW):
+        if measured.measures[metric].has_interval and (metric == board.lead or len(measured.measures) <= _FEW):
             names.append(f"{metric}.ci")
         if metric == board.lead:
             names += [f"{metric}.{what}" for what in _of_lead(board)]

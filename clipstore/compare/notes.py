@@ -33,8 +33,8 @@ _CHECKPOINTS: Final = 3
 _ALPHA: Final = "\N{GREEK SMALL LETTER ALPHA}"
 
 
-def of_board(board: Board) -> list[str]:
-    """Return the lines below a leaderboard, the signatures left out."""
+def of_board(board: Board, mark: str = "") -> list[str]:
+    """Return the lines below a leaderboard, the signatures left out; ``mark`` is how the form shows the best."""
     measures = board.part.measured.measures
     shown = measures[board.sort].shown if board.sort in measures else board.sort
     lead, found = measures[board.lead], board.part.statistics[board.lead]
@@ -43,6 +43,7 @@ def of_board(board: Board) -> list[str]:
     if found.pairs:
         lines += [_tested(found, lead.shown), *_identical(board)]
         lines += [] if board.baseline is not None else _groups(board)
+        lines += _marked([board], mark)
         lines.append(SAMPLING)
     lines += [line for line in found.notes if line not in lines]
     return [*lines, *_checkpoints(board), *_runs(board), *of_part(board.part, board)]
@@ -137,17 +138,21 @@ def _runs(board: Board) -> list[str]:
     return [line]
 
 
-def of_groups(boards: Sequence[Board]) -> list[str]:
-    """Return the lines below a table of several parts."""
+def _marked(boards: Sequence[Board], mark: str) -> list[str]:
+    """Say what a mark means, where the form has one and some cell carries it."""
+    if not mark or not any(leaders(board.part, metric) for board in boards for metric in board.part.statistics):
+        return []
+    settings = boards[0].part.statistics[boards[0].lead].settings
+    best = f"{mark}: the best of a column and those not to be told apart from it at {_ALPHA} = {settings.alpha:g}"
+    return [f"{best}, {_CORRECTIONS[settings.correction]} over the tests of all columns of a metric"]
+
+
+def of_groups(boards: Sequence[Board], mark: str = "") -> list[str]:
+    """Return the lines below a table of several parts; ``mark`` as in :func:`of_board`."""
     first = boards[0]
     tested = [board for board in boards if board.part.statistics[board.lead].pairs]
     lines = [f"sorted by {first.part.title} {first.part.measured.measures[first.lead].shown}, descending"]
-    if any(leaders(board.part, board.lead) for board in boards):
-        settings = first.part.statistics[first.lead].settings
-        lines.append(
-            f"bold or *: the best of a column and those not to be told apart from it at {_ALPHA} = {settings.alpha:g}, "
-            f"{_CORRECTIONS[settings.correction]} over the tests of all columns of a metric"
-        )
+    lines += _marked(boards, mark)
     if tested:
         lines.append(SAMPLING)
     lines += [line for board in boards for line in board.part.statistics[board.lead].notes]

@@ -17,6 +17,7 @@ from clipstore.errors import InputError, Unpaired
 from clipstore.metrics.score import Signature
 from clipstore.significance import (
     Estimate,
+    Interval,
     Settings,
     Statistics,
     against,
@@ -24,6 +25,7 @@ from clipstore.significance import (
     analyse,
     analyse_corpus,
     corrected,
+    median_interval,
 )
 
 if TYPE_CHECKING:
@@ -88,7 +90,7 @@ class Part:
         extra: list[tuple[str, str]] = []
         if self.slice is not None:
             extra.append(("slice", str(self.slice).replace("|", "/")))
-        if self.measured.measures[metric].tested:
+        if self.measured.measures[metric].tested or any(one.ci is not None for one in found.systems):
             extra += found.fields()
         last = [field for field in made.fields if field[0] == "v"]
         fields = [field for field in made.fields if field[0] != "v"]
@@ -202,8 +204,16 @@ def _statistics(measure: Measure, pairs: Pairs, settings: Settings) -> Statistic
     own = replace(settings, epsilon=measure.epsilon, higher_is_better=measure.higher_is_better)
     if not measure.tested:
         counted = measure.held().sum(axis=1).tolist()
-        estimates = [Estimate(n, value, None, None) for n, value in zip(counted, measure.values(), strict=True)]
+        both = zip(counted, measure.values(), _intervals(measure, own.level), strict=True)
+        estimates = [Estimate(n, value, interval, None) for n, value, interval in both]
         return Statistics(tuple(estimates), (), own, own.resamples, 0)
     if measure.statistics is not None and measure.value is not None:
         return analyse_corpus(measure.statistics, measure.value, pairs, own)
     return analyse(measure.per_item, pairs, own)
+
+
+def _intervals(measure: Measure, level: float) -> list[Interval | None]:
+    """Return each system's interval of a metric without tests: of a median by order, none of a value."""
+    if measure.aggregate != "median":
+        return [None] * len(measure.per_item)
+    return [median_interval(row[~np.isnan(row)].astype(np.float64), level) for row in measure.per_item]

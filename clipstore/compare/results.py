@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import TYPE_CHECKING, Any, Final, Literal, final
 
 from clipstore.compare import exports, grid, grouped, leaderboard, notes, record
 from clipstore.compare.board import arranged
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from clipstore.compare.style import Style
     from clipstore.metrics.score import Signature
     from clipstore.significance import Settings
+
+_BOLD: Final = "bold"
 
 Form = Literal["table", "md", "latex", "csv", "tsv"]
 """The forms of a table: aligned text, Markdown, LaTeX, CSV, TSV."""
@@ -102,12 +104,21 @@ class Comparison:
 
     # -- tables ----------------------------------------------------------------------------------
 
-    def main(self, width: int | None = None, *, starred: bool = False) -> tuple[list[Table], list[str]]:
-        """Return the leaderboard, or the table of several sets, and the lines below it."""
+    def main(self, width: int | None = None, *, mark: str = "") -> tuple[list[Table], list[str]]:
+        """Return the leaderboard, or the table of several sets, and the lines below it.
+
+        Parameters
+        ----------
+        width
+            What a line may take; None: as much as it needs.
+        mark
+            How the form shows the best: ``bold``, or a star, which only the table of several parts gets.
+        """
         if self.several_sets:
-            return grouped.blocks(grouped.table(self.boards, starred=starred), width), self.notes
+            starred = mark == grouped.STAR
+            return grouped.blocks(grouped.table(self.boards, starred=starred), width), self._lines(mark)
         chosen, left = leaderboard.fitted(self._fields(), width)
-        lines = self.notes
+        lines = self._lines(mark)
         if left:
             lines = [*lines, f"left out to fit {width} columns: {', '.join(left)} (a pipe, -o or --columns has them)"]
         return [leaderboard.table(chosen)], lines
@@ -136,10 +147,14 @@ class Comparison:
     @property
     def notes(self) -> list[str]:
         """The sentences below the table, the signatures left out."""
+        return self._lines("")
+
+    def _lines(self, mark: str) -> list[str]:
         if self.several_sets:
-            return notes.of_groups(self.boards)
-        lines = notes.of_board(self.boards[0])
-        return list(dict.fromkeys([*lines, *(notes.of_groups(self.boards)[1:] if len(self.parts) > 1 else [])]))
+            return notes.of_groups(self.boards, mark)
+        lines = notes.of_board(self.boards[0], "" if mark == grouped.STAR else mark)
+        more = notes.of_groups(self.boards, mark)[1:] if len(self.parts) > 1 else []
+        return list(dict.fromkeys([*lines, *more]))
 
     @property
     def signed(self) -> list[str]:
@@ -159,7 +174,7 @@ class Comparison:
         width
             What a terminal shows in a line; None: as wide as it needs.
         """
-        tables, lines = self.main(width, starred=True)
+        tables, lines = self.main(width, mark=grouped.STAR)
         tables = [*tables, *self.grid(width), *self.slices(width, starred=True)]
         return _joined([text(table) for table in tables], [*lines, *self.signed])
 
@@ -191,7 +206,7 @@ class Comparison:
         return self.to_text()
 
     def _repr_html_(self) -> str:
-        (first,), lines = self.main()
+        (first,), lines = self.main(mark=_BOLD)
         return exports.html([first, *self.grid(), *self.slices()], [*lines, *self.signed])
 
     # -- exports ---------------------------------------------------------------------------------
@@ -232,7 +247,7 @@ class Comparison:
 
     def to_markdown(self) -> str:
         """Return leaderboard, grid and slices as Markdown, notes and signatures below."""
-        (first,), lines = self.main()
+        (first,), lines = self.main(mark=_BOLD)
         *before, last = [first, *self.grid(), *self.slices()]
         closed = replace(last, notes=(*lines, *self.signed))
         return "\n".join(FORMS["md"](table) for table in [*before, closed])
@@ -247,7 +262,7 @@ class Comparison:
         caption, label
             As in :func:`clipstore.tables.latex`.
         """
-        (first,), lines = self.main()
+        (first,), lines = self.main(mark=_BOLD)
         signed = replace(first, notes=(*lines, *self.signed))
         shown = [signed, *(self.grid() if with_grid else []), *self.slices()]
         captions = [caption, *[""] * (len(shown) - 1)]

@@ -71,7 +71,7 @@ class Style:
         if interval is None:
             return ABSENT
         dash = "-" if interval.low >= 0 else ".."
-        return f"{self._write(interval.low, measure)}{dash}{self._write(interval.high, measure)}"
+        return f"{self.value(interval.low, measure)}{dash}{self.value(interval.high, measure)}"
 
 
 def p_value(p: float | None) -> str:

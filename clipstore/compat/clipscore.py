@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from clipstore.errors import ClipstoreError
+from clipstore.errors import CannotWrite, ClipstoreError
 from clipstore.evalset import EvalSet
+from clipstore.evalset.systems import systems_of
 from clipstore.evaluate.measuring import measure
+from clipstore.formats import read_captions, save
 from clipstore.metrics import clip_s, recipes, ref_clip_s
 from clipstore.store import DEFAULT_MODEL, Store
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from clipstore.evaluate.measured import Measured
+    from clipstore.formats import Captions
     from clipstore.store import Space
 
 _OTHERS = {
@@ -71,17 +74,36 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("if you're saving per-instance, please make sure the filepath ends in json.")
         return 0
     try:
+        given = material(asked)
         with Store.open(asked.store or Store.nearest()) as store:
             space = store.space(
                 asked.model, weights=asked.weights, device=asked.device, trust_weights=asked.trust_weights
             )
-            return report(space, asked)
+            return report(space, asked, given)
     except ClipstoreError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
 
 
-def report(space: Space, asked: argparse.Namespace) -> int:
+def material(asked: argparse.Namespace) -> tuple[EvalSet, Captions]:
+    """Read images, references and candidates and match them: what is wrong there needs no model to be said.
+
+    Raises
+    ------
+    ClipstoreError
+        When a file can't be read, or captions and images do not fit together.
+    """
+    captions = read_captions(asked.candidates_json)
+    evalset = EvalSet.read(images=asked.image_dir, refs=asked.references_json).covering([captions])
+    systems_of({_NAME: captions}, evalset)
+    target = asked.save_per_instance
+    if target is not None and not Path(target).absolute().parent.is_dir():
+        msg = f"can't write {target}: its folder does not exist"
+        raise CannotWrite(msg)
+    return evalset, captions
+
+
+def report(space: Space, asked: argparse.Namespace, given: tuple[EvalSet, Captions] | None = None) -> int:
     """Score, print the official lines, and return the exit code.
 
     Parameters
@@ -90,12 +112,14 @@ def report(space: Space, asked: argparse.Namespace) -> int:
         The vectors of one encoder.
     asked
         The parsed arguments.
+    given
+        What :func:`material` read.
     """
-    evalset = EvalSet.read(images=asked.image_dir, refs=asked.references_json)
+    evalset, captions = given or material(asked)
     metrics = ["clip-s"]
     if asked.references_json:
         metrics += ["ref-clip-s", *(_OTHERS if asked.compute_other_ref_metrics else ())]
-    found = measure(space, {_NAME: asked.candidates_json}, evalset, metrics)
+    found = measure(space, {_NAME: captions}, evalset, metrics)
     numbers = _Numbers.of(space, found, strict=asked.strict_official and bool(asked.references_json))
     print(f"CLIPScore: {numbers.clip.mean(dtype=np.float64):.4f}")
     if numbers.ref is not None:
@@ -104,7 +128,7 @@ def report(space: Space, asked: argparse.Namespace) -> int:
         if metric in found.measures and (value := found.measures[metric].values()[0]) is not None:
             print(f"{shown}: {value:.4f}")
     if asked.save_per_instance is not None:
-        Path(asked.save_per_instance).write_text(json.dumps(numbers.per_instance()), encoding="utf-8")
+        save(Path(asked.save_per_instance), json.dumps(numbers.per_instance()).encode())
     for line in [*found.warnings, *found.notes, *numbers.signatures]:
         print(line, file=sys.stderr)
     for failure in found.failures:

@@ -26,7 +26,15 @@ if TYPE_CHECKING:
 Z_NOTE: Final = (
     "own image against the set's other images, in standard deviations of this model: no scale of quality across models"
 )
-POOL_NOTE: Final = "depends on how many images the set has and how alike they are"
+POOL_NOTE: Final = (
+    "depends on how many images the set has and how alike they are; "
+    "interval from order statistics, no test of a median (R@1, R@5, R@10 have one)"
+)
+WORDS_NOTE: Final = "no quality: longer is not better, so no system is set bold"
+DISTINCT_NOTE: Final = (
+    "different n-grams over all: falls with the number of captions; no interval, "
+    "since a resample repeats captions, which by itself lowers it"
+)
 
 
 def retrieval_measures(
@@ -117,14 +125,13 @@ def diversity_measures(
     for metric in metrics:
         if metric == "mean-words":
             signature = Signature(DIVERSITY[metric], (("tok", "space"), *signed))
-            out[metric] = Measure(metric, signature, counts, epsilon=0.0)
+            out[metric] = Measure(metric, signature, counts, epsilon=0.0, quality=False, note=WORDS_NOTE)
             continue
         n = int(metric.rpartition("-")[2])
         recount = partial(_distinct, n)
         totals = tuple(recount(one.texts) for one in systems)
         signature = Signature(DIVERSITY[metric], (("tok", "words"), *signed))
-        note = "different n-grams over all: falls with the number of captions"
-        out[metric] = Measure(metric, signature, nowhere, "value", totals=totals, note=note, recount=recount)
+        out[metric] = Measure(metric, signature, nowhere, "value", totals=totals, note=DISTINCT_NOTE, recount=recount)
     return out
 
 

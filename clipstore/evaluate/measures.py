@@ -20,7 +20,7 @@ Rows = npt.NDArray[np.int64]
 Recount = Callable[[Sequence[str | None]], float | None]
 
 Aggregate = Literal["mean", "corpus", "median", "value"]
-"""How items become the number printed; only ``mean`` and ``corpus`` have intervals and tests."""
+"""How items become the number printed; ``mean`` and ``corpus`` have intervals and tests, ``median`` an interval."""
 
 
 @final
@@ -51,6 +51,8 @@ class Measure:
         Which end is rank 1.
     epsilon
         Differences up to this size are ties.
+    quality
+        Whether one end is better: only then is the best set bold.
     note
         What a reader of the column must know.
     per_run
@@ -72,6 +74,7 @@ class Measure:
     percent: bool = False
     higher_is_better: bool = True
     epsilon: float = EPSILON_FP32
+    quality: bool = True
     note: str = ""
     per_run: tuple[npt.NDArray[np.float64], ...] = ()
     run_value: Value | None = None
@@ -86,6 +89,11 @@ class Measure:
     def tested(self) -> bool:
         """Whether it has intervals and tests."""
         return self.aggregate in {"mean", "corpus"}
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether it has intervals: what is tested has, and a median, by the order of its values."""
+        return self.tested or self.aggregate == "median"
 
     def held(self) -> npt.NDArray[np.bool_]:
         """Return where a system has a number: bool, shape (systems, items)."""

@@ -20,7 +20,7 @@ from clipstore.evaluate.measures import Measure
 from clipstore.metrics.names import SHOWN, TIMES_100
 from clipstore.metrics.score import Signature
 from clipstore.metrics.text import CORPUS, bleu, java, meteor, score_texts
-from clipstore.storage.catalogue import pairs
+from clipstore.storage.catalogue import pairs, settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _PACK: Final = 1 << 12
 _KINDS: Final = {"bleu": bleu.STATISTICS, "meteor": meteor.STATISTICS}
 _DISTRIBUTION: Final = "pycocoevalcap"
+_LEAST: Final = "1.2"  # the version that the extra asks for
 
 
 @final
@@ -76,11 +77,7 @@ def text_measures(
     signed
         Fields that end each signature: set, references, version.
     """
-    try:
-        java.package()
-        version = metadata.version(_DISTRIBUTION)
-    except InputError as error:
-        return TextMeasures({}, (f"{error}; left out: {', '.join(SHOWN[name] for name in metrics)}",))
+    version = _version(catalogue)
     found: dict[str, Values] = {}
     faults: dict[str, list[str]] = {}
     for family in dict.fromkeys(_family(metric) for metric in metrics):
@@ -96,6 +93,16 @@ def text_measures(
         if _family(metric) in found
     }
     return TextMeasures(measures, tuple(f"{fault}; left out: {', '.join(names)}" for fault, names in faults.items()))
+
+
+def _version(catalogue: Catalogue) -> str:
+    """Return the version behind the numbers: of what is installed, else of what made those in the store."""
+    try:
+        java.package()
+        return metadata.version(_DISTRIBUTION)
+    except (InputError, metadata.PackageNotFoundError):
+        with catalogue.read() as tx:
+            return settings.get(tx, _DISTRIBUTION) or _LEAST
 
 
 def _family(metric: str) -> str:
@@ -123,7 +130,7 @@ class _Cached:
         self, catalogue: Catalogue, systems: Sequence[System], evalset: EvalSet, family: str, version: str
     ) -> None:
         self._catalogue, self._systems, self._evalset, self._family = catalogue, systems, evalset, family
-        self._kinds = _KINDS.get(family, 1)
+        self._kinds, self._version = _KINDS.get(family, 1), version
         fields = {"kind": family, "impl": _DISTRIBUTION, "version": version, "tok": "ptb"}
         self._scorer = keys.digest_json(fields)[: keys.HEX_DIGITS]
         contexts = [keys.combine(keys.text_ids(item.references)) for item in evalset.items]
@@ -174,7 +181,10 @@ class _Cached:
             asked[names[row]][self._evalset.keys[place]] = self._systems[row].texts[place]
         metric = "bleu-4" if self._family == "bleu" else self._family
         references = {item.key: item.references for item in self._evalset.items}
-        made = score_texts(references, {name: own for name, own in asked.items() if own}, [metric])
+        try:
+            made = score_texts(references, {name: own for name, own in asked.items() if own}, [metric])
+        except InputError as error:  # pycocoevalcap is not installed
+            return str(error)
         if made.problems:
             return made.problems[metric]
         for at in missing:
@@ -196,6 +206,7 @@ class _Cached:
             return
         try:
             with self._catalogue.write(patience=0) as tx:
+                settings.set(tx, _DISTRIBUTION, self._version)
                 for part, scorer in enumerate(self._scorers()):
                     pairs.add(tx, scorer, self._contexts[rows], self._texts[rows], packed[:, part])
         except (Busy, CannotWrite):

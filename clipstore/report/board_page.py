@@ -71,7 +71,7 @@ def view(report: Report, sort: str | None = None, *, ascending: bool = False) ->
         "rows": rows,
         "sort": measures[board.sort].shown if board.sort in measures else board.sort,
         "ascending": ascending,
-        "notes": comparison.notes,
+        "notes": comparison.main(mark="bold")[1],
         "warnings": warnings(report),
         "signatures": comparison.signed,
         "forest": forest(report),

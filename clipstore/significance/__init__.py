@@ -16,6 +16,7 @@ from clipstore.significance.correction import corrected as corrected
 from clipstore.significance.groups import best as best
 from clipstore.significance.groups import groups as groups
 from clipstore.significance.groups import ranking as ranking
+from clipstore.significance.median import median_interval as median_interval
 from clipstore.significance.results import Estimate as Estimate
 from clipstore.significance.results import Interval as Interval
 from clipstore.significance.results import PairTest as PairTest

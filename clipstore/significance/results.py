@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal, final
 if TYPE_CHECKING:
     from clipstore.significance.settings import Correction, Settings
 
-IntervalKind = Literal["bootstrap", "student"]
-"""How an interval was made: percentile bootstrap, or Student t below 100 items."""
+IntervalKind = Literal["bootstrap", "student", "binomial"]
+"""How an interval was made: percentile bootstrap, Student t below 100 items, or order statistics for a median."""
 
 TestKind = Literal["signflip", "ttest", "bootstrap", "swap"]
 """The test that gave a p: ``swap`` is the sign flip of a corpus metric."""
@@ -27,7 +27,7 @@ class Interval:
     level
         Its coverage, 0.95 unless asked otherwise.
     kind
-        Percentile bootstrap or Student t.
+        Percentile bootstrap, Student t, or order statistics.
     """
 
     low: float
@@ -161,6 +161,8 @@ class Statistics:
         intervals = [*(one.ci for one in self.systems), *(one.ci for one in self.pairs)]
         kinds = {ci.kind for ci in intervals if ci is not None}
         out: list[tuple[str, str]] = []
+        if kinds == {"binomial"}:
+            return (("ci", "binomial"), *self._level())
         if "bootstrap" in kinds or not kinds:
             out.append(("boot", str(bootstrap_draws(self))))
         if "student" in kinds:
@@ -169,9 +171,11 @@ class Statistics:
             name = self.pairs[0].test
             out.append(("test", name if name == "ttest" else f"{name}{self.resamples}"))
             out.append((correction_name(self.settings.correction), str(self.family)))
-        if self.settings.level != _USUAL_LEVEL:
-            out.append(("level", f"{self.settings.level:g}"))
-        return (*out, ("seed", str(self.settings.seed)))
+        return (*out, *self._level(), ("seed", str(self.settings.seed)))
+
+    def _level(self) -> tuple[tuple[str, str], ...]:
+        unusual = self.settings.level != _USUAL_LEVEL
+        return (("level", f"{self.settings.level:g}"),) if unusual else ()
 
 
 _USUAL_LEVEL = 0.95

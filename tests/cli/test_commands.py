@@ -180,3 +180,11 @@ def test_the_library_does_not_print() -> None:
     ]
     assert found == []
     assert Path(clipstore_cli.__file__).is_file()
+
+
+def test_a_wrong_choice_is_said_plainly(capsys: pytest.CaptureFixture[str]) -> None:
+    """The option, what was given and what there is; no word of the validator behind it."""
+    assert call(["compare", "a.json", "--test", "guess"]) == 2
+    err = capsys.readouterr().err
+    assert "Invalid value for '--test': 'guess' is not one of 'signflip', 'ttest', 'bootstrap'" in err
+    assert "Value error" not in err

@@ -2,6 +2,7 @@
 
 import shutil
 from dataclasses import replace
+from importlib.metadata import PackageNotFoundError
 
 import drawn
 import numpy as np
@@ -9,12 +10,15 @@ import pytest
 
 from clipstore import EvalSet, score
 from clipstore.compare import compare
+from clipstore.compare.fields import leaders
 from clipstore.encoders.fake import FakeEncoder
 from clipstore.errors import InputError, NoReferences
+from clipstore.evalset.systems import systems_of
 from clipstore.evaluate import own_recipe, text_metrics
 from clipstore.evaluate.measuring import measure
 from clipstore.evaluate.names import metric_name, metric_names
 from clipstore.evaluate.tagging import tagged
+from clipstore.formats import read_captions
 from clipstore.metrics.text import JavaFault, java, scoring
 from clipstore.significance import Settings
 
@@ -39,6 +43,7 @@ def evalset(tmp_path):
 
 
 SYSTEMS = {"a": drawn.captions(COUNT), "b": drawn.captions(COUNT, "the first words on")}
+READ = {name: read_captions(own) for name, own in SYSTEMS.items()}
 
 
 def test_without_names_it_is_what_score_gives(space, evalset):
@@ -66,8 +71,26 @@ def test_retrieval_and_diversity_are_columns(space, evalset):
     assert np.array_equal(hits, ranks <= 5)
     done = compare(made, settings=QUICK)
     assert any("no scale of quality across models" in line for line in done.notes)
-    assert done.to_dict()["systems"][0]["metrics"]["median_rank"]["ci"] is None
+    held = done.to_dict()["systems"][0]["metrics"]
+    assert held["median_rank"]["ci"] == sorted(ranks)[2:10:7], "the third smallest and largest of 12: 96.1 %"
+    assert "|ci:binomial|" in str(done.signatures["median-rank"])
     assert "|pool:12|" in str(made.measures["r@1"].signature)
+    assert held["distinct_1"]["ci"] is None
+    for why in ("no test of a median", "a resample repeats captions", "longer is not better"):
+        assert any(why in line for line in done.notes)
+
+
+def test_mean_words_are_never_bold(space, evalset):
+    """Longer is not better: no system leads, in no form; a column of quality beside it has its leaders."""
+    longer = {key: f"{text} and then some more words" for key, text in SYSTEMS["a"].items()}
+    made = measure(space, {**SYSTEMS, "long": longer}, evalset, ["mean-words", "clip-s"])
+    done = compare(made, settings=QUICK)
+    assert not leaders(done.parts[0], "mean-words")
+    assert leaders(done.parts[0], "clip-s")
+    (table,), _ = done.main()
+    words = [column.header for column in table.columns].index("words/caption")
+    assert {column for _, column in table.bold} == {[column.header for column in table.columns].index("CLIP-S")}
+    assert all(r"\textbf" not in line.split("&")[words] for line in done.to_latex().splitlines() if line.count("&") > 5)
 
 
 def test_distinct_n_follows_the_images_compared(space, evalset):
@@ -200,3 +223,27 @@ def test_a_published_scorer_keeps_its_own_recipe(space, evalset, monkeypatch):
     monkeypatch.setattr(own_recipe, "PROFILES", {space.shown: scorer})
     assert measure(space, SYSTEMS, evalset, ["clip-s"]).measures["clip-s"].shown == "PAC-S"
     assert measure(space, SYSTEMS, evalset, ["clip-s"], recipe="hessel2021").measures["clip-s"].shown == "CLIP-S"
+
+
+@needs_java
+def test_cached_text_metrics_need_no_package(space, evalset, monkeypatch):
+    """What the store knows is answered without pycocoevalcap, signed as made; what it lacks is left out with a line."""
+    before = measure(space, SYSTEMS, evalset, ["cider", "bleu-4"])
+
+    def gone(_name):
+        raise PackageNotFoundError
+
+    monkeypatch.setattr(java.importlib.util, "find_spec", lambda _name: None)
+    monkeypatch.setattr(text_metrics.metadata, "version", gone)
+    found = text_metrics.text_measures(
+        space.catalogue, systems_of(READ, evalset), evalset, ["cider", "bleu-4", "rouge-l"], [("v", "0")]
+    )
+    assert list(found.measures) == ["cider", "bleu-4"]
+    for name in found.measures:
+        assert found.measures[name].values() == before.measures[name].values()
+        assert (
+            dict(found.measures[name].signature.fields)["impl"] == dict(before.measures[name].signature.fields)["impl"]
+        )
+    assert len(found.problems) == 1
+    assert "clipstore[text]" in found.problems[0]
+    assert found.problems[0].endswith("left out: ROUGE-L")

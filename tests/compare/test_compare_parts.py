@@ -66,6 +66,20 @@ def test_slices_hold_every_image_once():
     assert done.to_dict()["parts"][0]["slice"] == {"field": "domain", "value": "in"}
 
 
+def test_a_mark_is_explained_where_there_is_one():
+    """Text says what a star is, LaTeX, Markdown and HTML what bold is; a pipe, CSV and JSON show no mark and say none."""
+    done = compare(tagged(drawn(3, 120), 120), slice_by="domain", settings=QUICK)
+    said = "the best of a column and those not to be told apart from it"
+    assert f"\n*: {said}" in done.to_text()
+    assert f"bold: {said}" in done.to_latex()
+    assert f"bold: {said}" in done.to_markdown()
+    assert f"bold: {said}" in done._repr_html_()
+    assert said not in done.to_pipe() + done.to_csv() + done.to_json()
+    plain = compare(tagged(drawn(3, 120), 120), settings=QUICK)
+    assert said not in plain.to_text(), "the leaderboard's text has no stars"
+    assert f"bold: {said}" in plain.to_latex()
+
+
 @pytest.mark.parametrize("form", ["csv", "tsv"])
 def test_slices_stand_in_csv(form):
     """CSV and TSV hold the slices too: a group of columns each, beside the leaderboard's, in the order of its rows."""

@@ -119,6 +119,27 @@ def test_an_error_is_a_line(files, tmp_path, capsys):
     assert capsys.readouterr().err.startswith("error: ")
 
 
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda _given, folder: drawn.write_json(folder / "caps.json", {"nobody": "a caption"}), "nobody"),
+        (lambda _given, folder: (folder / "caps.json").unlink(), "caps.json"),
+        (lambda _given, folder: (folder / "caps.json").write_text("{", encoding="utf-8"), "caps.json"),
+        (lambda given, _folder: given.__setitem__(1, "no/such/folder"), "no/such/folder"),
+        (lambda given, _folder: given.extend(["--save_per_instance", "no/such/x.json"]), "its folder does not exist"),
+    ],
+    ids=["ids", "missing", "broken", "images", "out"],
+)
+def test_files_are_checked_before_a_model_is_loaded(files, tmp_path, capsys, monkeypatch, change, said):
+    """Whatever is wrong with a file is said at once: no store is made, no model asked for."""
+    given, _ = files
+    monkeypatch.setattr(clipscore.Store, "space", lambda *_, **__: pytest.fail("a model was asked for"))
+    change(given, tmp_path)
+    assert clipscore.main([*given, "--store", str(tmp_path / "s")]) in {1, 2}
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "s").exists()
+
+
 def test_it_runs_as_a_module(files):
     """``python -m clipstore.compat.clipscore --help`` names the official arguments."""
     done = subprocess.run(
