@@ -10,6 +10,7 @@ from clipstore import formats
 from clipstore.errors import InputError, Unpaired
 from clipstore.evalset.folder import Folder
 from clipstore.formats.keytable import base_name, tidy
+from clipstore.formats.source import is_url
 from clipstore.items import EvalItem, Image
 
 if TYPE_CHECKING:
@@ -165,7 +166,8 @@ def _embedded(path: Path, hints: Hints) -> dict[ItemKey, Image]:
 
 def _folder(path: Path) -> Folder:
     if not path.exists():
-        msg = f"{path}: there is no such image folder"
+        url = ": URLs are not fetched, download the images first" if is_url(str(path)) else ""
+        msg = f"{path}: there is no such image folder{url}"
         raise InputError(msg)
     files = formats.image_files(path)
     if not files:

@@ -8,7 +8,6 @@ listed when its first bytes are an image's.
 from __future__ import annotations
 
 import os
-from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from clipstore.errors import InputError
@@ -114,4 +113,6 @@ def is_image(head: bytes) -> bool:
 
 def has_image_extension(name: str) -> bool:
     """Return whether a name ends like an image file's."""
-    return PurePath(name).suffix.lower() in EXTENSIONS
+    name = name.rpartition("/")[2]
+    dot = name.rfind(".")
+    return dot > 0 and name[dot:].lower() in EXTENSIONS

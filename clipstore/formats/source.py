@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import lzma
+import re
 import sys
 import zlib
 from collections.abc import Mapping
@@ -28,6 +29,7 @@ STDIN = "standard input"
 _GZIP, _ZSTD, _PARQUET = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1"
 _TAR_MAGIC, _TAR_AT = b"ustar", 257
 _HEAD = 512
+_URL = re.compile(r"(https?|ftp|s3|gs|hdfs):/", re.IGNORECASE)
 _KIND_WORDS = {
     bool: "true or false", int: "a number", float: "a number", str: "a string", list: "a list", dict: "an object",
 }  # fmt: skip
@@ -103,7 +105,8 @@ def open_path(path: Path, *, as_text: bool = False) -> Content:
                 return Content(path.name, kind, path)
             data = head + file.read()
     except FileNotFoundError as error:
-        msg = f"no such file: {path}"
+        url = ": URLs are not fetched, download it first" if is_url(str(path)) else ""
+        msg = f"no such file: {path}{url}"
         raise InputError(msg) from error
     except (OSError, ValueError) as error:
         msg = f"can't read {path}: {getattr(error, 'strerror', None) or error}"
@@ -111,9 +114,24 @@ def open_path(path: Path, *, as_text: bool = False) -> Content:
     return open_bytes(data, path.name, as_text=as_text)
 
 
+def is_url(path: str) -> bool:
+    """Return whether a path looks like a URL, whose second slash ``Path`` takes away."""
+    return _URL.match(path) is not None
+
+
 def open_stdin(*, as_text: bool = False) -> Content:
-    """Read standard input to its end and open it."""
-    return open_bytes(sys.stdin.buffer.read(), STDIN, as_text=as_text)
+    """Read standard input to its end and open it.
+
+    Raises
+    ------
+    BadFormat
+        When nothing is left of it: it was given twice.
+    """
+    data = sys.stdin.buffer.read()
+    if not data:
+        msg = f"{STDIN}: is empty; it can be read once, for one system or for references"
+        raise BadFormat(msg)
+    return open_bytes(data, STDIN, as_text=as_text)
 
 
 def open_bytes(data: bytes, name: str, *, as_text: bool = False) -> Content:

@@ -265,3 +265,25 @@ def test_examples_of_warnings_are_short_and_plain(run, given, desk):
     drawn.write_json(desk / "bad.json", {**drawn.captions(N), drawn.name(0): long})
     done = run("score", "bad.json", *given)
     assert f"(such as {drawn.name(0)!r}: {long[:60]!r})" in done.err
+
+
+def test_urls_are_not_fetched(run, desk):
+    """A URL as id means the local file of that name; as file or folder it is refused with what to do."""
+    url = "https://images.invalid/val"
+    rows = [{"url": f"{url}/{drawn.name(i)}.png", "caption": f"picture {i}"} for i in range(N)]
+    drawn.write_json(desk / "urls.json", rows)
+    done = run("score", "urls.json", "--images", "images")
+    assert done.code == 0
+    assert "ids = relative path, 5/5 matched" in done.err
+    for words in (("urls.json", "--images", url), (f"x={url}/caps.json", "--images", "images")):
+        refused = run("score", *words)
+        assert refused.code == 2
+        assert "URLs are not fetched, download" in refused.err
+
+
+def test_standard_input_is_read_once(run, desk, monkeypatch):
+    """Captions and references can't both come from standard input: the second is named."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((desk / "a.json").read_bytes())))
+    done = run("score", "-", "--images", "images", "--refs", "-")
+    assert done.code == 2
+    assert "standard input: is empty; it can be read once" in done.err

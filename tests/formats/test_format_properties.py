@@ -4,22 +4,46 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import io
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+import zstandard
 from format_examples import CASES, make_tar
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clipstore.errors import ClipstoreError
-from clipstore.formats import Hints, format_names, match, match_keys, read_captions, read_references
+from clipstore.formats import (
+    Hints,
+    embedded_images,
+    format_names,
+    match,
+    match_keys,
+    read_captions,
+    read_references,
+)
 
 EXAMPLES = int(os.environ.get("CLIPSTORE_FUZZ_EXAMPLES", "60"))
 BOUNDED = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 TAR = make_tar({"1.jpg": b"\xff\xd8\xff", "1.txt": b"a cat", "1.json": b'{"caption":"x","status":"success"}'})
+
+
+def _parquet() -> bytes:
+    """Return a Parquet file with an image's bytes, a list of captions and a score."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    columns = {"image": [{"bytes": b"x", "path": None}], "caption": [["a cat", "a dog"]], "scores": [[-1.0, -2.0]]}
+    sink = io.BytesIO()
+    pq.write_table(pa.table(columns), sink)
+    return sink.getvalue()
+
+
+PARQUET = _parquet()
 TEXTS = st.text(max_size=12)
 KEYS = st.one_of(
     st.sampled_from(
@@ -116,7 +140,9 @@ def test_any_bytes_give_captions_or_one_of_our_errors(data: bytes, name: str | N
 def damaged(draw: st.DrawFn) -> tuple[bytes, Hints]:
     """Draw a real example with a few bytes changed, cut out, put in, or its end cut off."""
     case = draw(st.sampled_from(CASES))
-    data = draw(st.sampled_from([case.text.encode(), gzip.compress(case.text.encode(), mtime=0), TAR]))
+    text = case.text.encode()
+    packed = [gzip.compress(text, mtime=0), zstandard.compress(text)]
+    data = draw(st.sampled_from([text, *packed, TAR, PARQUET]))
     for _ in range(draw(st.integers(1, 3))):
         at = draw(st.integers(0, len(data)))
         cut = draw(st.one_of(st.integers(0, 6), st.just(len(data))))
@@ -141,7 +167,9 @@ def damaged(draw: st.DrawFn) -> tuple[bytes, Hints]:
             )
         )
         data = data[:at] + put + data[at + cut :]
-    return data, case.hints
+    names = st.one_of(st.none(), KEYS)
+    columns = {name: draw(names) for name in ("image_col", "caption_col", "score_col")} if draw(st.booleans()) else {}
+    return data, replace(case.hints, **columns, shared=draw(st.booleans()))
 
 
 @BOUNDED
@@ -151,6 +179,7 @@ def test_damage_to_an_example_gives_captions_or_one_of_our_errors(case: tuple[by
     data, hints = case
     only_ours(lambda: read_captions(data, hints))
     only_ours(lambda: read_references(data, hints))
+    only_ours(lambda: list(embedded_images(data, hints)))
 
 
 @settings(parent=BOUNDED, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
