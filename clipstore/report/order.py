@@ -98,13 +98,7 @@ def _standard(values: Numbers) -> Numbers:
 
 
 def _longest(report: Report, systems: Sequence[int]) -> Numbers:
-    return np.array(
-        [
-            max((len(text.split()) for one in systems if (text := report.caption(one, row))), default=0)
-            for row in range(len(report))
-        ],
-        np.float64,
-    )
+    return np.nan_to_num(_quiet(lambda own: np.asarray(np.nanmax(own, axis=0)), report.lengths[list(systems)]))
 
 
 _KEYS: Final[dict[str, Callable[[Report, Sequence[int]], Numbers]]] = {

@@ -72,22 +72,12 @@ def distributions(report: Report) -> Drawing:
     return Drawing("distributions", title, said, bottom + 44, "".join(parts), Table(columns, tuple(rows)))
 
 
-def words_of(report: Report) -> Numbers:
-    """Return the number of words of each caption: shape (systems, items), NaN where there is none."""
-    out = np.full(report.scores.shape, np.nan)
-    for row, system in enumerate(report.measured.systems):
-        for item, text in enumerate(system.texts):
-            if text is not None:
-                out[row, item] = len(text.split())
-    return out
-
-
 def score_by_length(report: Report) -> Drawing | None:
     """Return the mean score and its interval by number of words, over all systems; None without captions.
 
     Rare lengths share a bin; the context limit is marked where captions come near it.
     """
-    words = words_of(report)
+    words = report.lengths
     both = ~np.isnan(words) & ~np.isnan(report.scores)
     if not both.any():
         return None
@@ -151,7 +141,7 @@ def _ranked(values: Numbers) -> Numbers:
 
 def spearman(report: Report) -> list[tuple[str, str]]:
     """Return Spearman's rank correlation of score and number of words, a system each."""
-    words = words_of(report)
+    words = report.lengths
     out = []
     for row in report.board.order:
         held = ~np.isnan(words[row]) & ~np.isnan(report.scores[row])

@@ -164,6 +164,16 @@ class Report:
         return {slug: row for row, slug in enumerate(self.slugs)}
 
     @cached_property
+    def lengths(self) -> Numbers:
+        """Words of each caption: float64, shape (systems, items), NaN where there is none."""
+        out = np.full(self.scores.shape, np.nan)
+        for row, system in enumerate(self.measured.systems):
+            for item, text in enumerate(system.texts):
+                if text is not None:
+                    out[row, item] = len(text.split())
+        return out
+
+    @cached_property
     def words(self) -> tuple[str, ...]:
         """What a filter looks through, an image each: id, references, captions, in one case."""
         texts = [one.texts for one in self.measured.systems if one.texts]

@@ -242,7 +242,7 @@ class Answers:
             "hits": found.hits,
             "message": found.message,
         }
-        refresh = "2" if found.again else ""
+        refresh = "1" if found.again else ""
         columns = ("row", "image", "words", "cosine") if kind == "images" else ("cosine", "caption")
         rows = [dict(zip(columns, one, strict=True)) for one in found.hits]
         return self._answer(

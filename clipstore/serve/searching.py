@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 Kind = Literal["images", "captions"]
 
 FOUND: Final = 40
-_PATIENCE: Final = 0.6  # seconds that a page waits for a vector
+PATIENCE = 0.08
+"""Seconds that a page waits for a vector: enough to encode some words, not to load a model."""
+
 _KEPT: Final = 200
 
 
@@ -67,7 +69,11 @@ class Searcher:
         try:
             vectors = self._of_image(report, like) if like is not None and not query else self._of_text(query)
             if vectors is None:
-                return Answer([], "the model is being loaded; this page asks again by itself", again=True)
+                return Answer(
+                    [],
+                    "the words are being encoded, the first time once the model is loaded; this page asks again by itself",
+                    again=True,
+                )
             return Answer(self._near(report, kind, vectors), f"the nearest {kind}, by cosine")
         except ClipstoreError as error:
             return Answer([], f"search by words is not possible: {error}")
@@ -90,7 +96,7 @@ class Searcher:
             while len(self._asked) > _KEPT:
                 self._asked.popitem(last=False)
         try:
-            return future.result(_PATIENCE)
+            return future.result(PATIENCE)
         except TimeoutError:
             return None
 

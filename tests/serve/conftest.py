@@ -9,7 +9,7 @@ sys.path.append(str(Path(__file__).parents[1] / "report"))
 
 import reported
 
-from clipstore.serve import Live, application
+from clipstore.serve import Live, application, searching
 
 BASE = "http://127.0.0.1:8000"
 
@@ -22,8 +22,9 @@ def live(store, tmp_path):
 
 
 @pytest.fixture
-def client(live):
-    """A browser's requests to it, on the loopback."""
+def client(live, monkeypatch):
+    """A browser's requests to it, on the loopback; a search waits, however busy the machine is."""
+    monkeypatch.setattr(searching, "PATIENCE", 60)
     from starlette.testclient import TestClient
 
     with TestClient(application(live), base_url=BASE, follow_redirects=False) as made:

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import threading
 from urllib.parse import quote
 
 import drawn
@@ -13,6 +14,7 @@ import reported
 from clipstore import keys
 from clipstore.evalset import save
 from clipstore.formats import read_captions
+from clipstore.serve import searching
 from clipstore.storage.catalogue import sets
 
 ODD = quote("a/b & <i>100%</i>", safe="")
@@ -185,6 +187,25 @@ def test_search(client):
     assert like[0]["image"] == drawn.name(5)
     found = client.get("/search.json", params={"q": "a caption of picture 5", "kind": "captions"}).json()["hits"]
     assert found[0]["caption"] == "a caption of picture 5"
+
+
+def test_no_page_waits_for_the_model(client, live, monkeypatch):
+    """While the encoder loads in its worker, the page is there and asks again; then it has the hits."""
+    loading, loaded = threading.Event(), type(live.space).encoder
+
+    def slowly(*given):
+        assert loading.wait(60)
+        return loaded(*given)
+
+    monkeypatch.setattr(type(live.space), "encoder", slowly)
+    monkeypatch.setattr(searching, "PATIENCE", 0.01)
+    first = client.get("/search", params={"q": "never seen words"}).text
+    assert '<meta http-equiv="refresh" content="1">' in first
+    assert "being encoded" in first
+    assert client.get("/images").status_code == 200
+    loading.set()
+    monkeypatch.setattr(searching, "PATIENCE", 60)
+    assert client.get("/search", params={"q": "never seen words"}).text.count('class="card"') == reported.COUNT
 
 
 def test_search_says_why_it_can_not(client, live, monkeypatch):
