@@ -69,11 +69,8 @@ class Searcher:
         try:
             vectors = self._of_image(report, like) if like is not None and not query else self._of_text(query)
             if vectors is None:
-                return Answer(
-                    [],
-                    "the words are being encoded, the first time once the model is loaded; this page asks again by itself",
-                    again=True,
-                )
+                message = "the words are being encoded, the model loads first; this page asks again by itself"
+                return Answer([], message, again=True)
             return Answer(self._near(report, kind, vectors), f"the nearest {kind}, by cosine")
         except ClipstoreError as error:
             return Answer([], f"search by words is not possible: {error}")
