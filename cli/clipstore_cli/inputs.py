@@ -265,6 +265,19 @@ def _by_caption_id(
     return {id_: references[key] for id_, key in met.by_id().items() if key in references}
 
 
+def refuse_submission(layout: str, k: int) -> None:
+    """Refuse several captions an image in a submission file.
+
+    Raises
+    ------
+    InputError
+        When the layout is ``coco`` or ``clipscore`` and ``k`` is above 1.
+    """
+    if k > 1 and layout in {"coco", "clipscore"}:
+        msg = f"--format {layout} is a submission, one caption an image: with -k {k} choose --format jsonl or parquet"
+        raise InputError(msg)
+
+
 def refuse_many(names: Sequence[str], layout: str) -> None:
     """Refuse several systems in a layout that names none.
 

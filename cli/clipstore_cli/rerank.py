@@ -132,6 +132,9 @@ def rerank(
     if _format(format_, out) == "parquet" and out is None:
         msg = "--format parquet needs -o FILE: it is no text"
         raise InputError(msg)
+    if out is not None or save is None:
+        inputs.refuse_submission(_format(format_, out), choosing.k)
+    output.check(out)
     if evalset_name is None:
         given = tuple(read_captions(one, hints) for one in nbest)
         items = _set(evalset, settings, hints, choosing).covering(given, hints, evalset.missing)

@@ -87,6 +87,7 @@ def search(
     hints = inputs.hints_of(reading, settings)
     notes = Notes(quiet=common.quiet)
     _refuse_idle(pool, evalset_name, "-t")
+    output.check(out)
     asked = [_query(one) for one in queries]
     wanted = inside or _usual(asked)
     with opening.open_store(common.store, settings, notes, create=pool.pool is not None) as opened, notes:
@@ -231,6 +232,9 @@ def retrieve(
     notes = Notes(quiet=common.quiet)
     _refuse(save_as, evalset_name, format_, out, replace=replace)
     _refuse_idle(pool, pool_set, "--pool-set")
+    if out is not None or save_as is None:
+        inputs.refuse_submission(format_, k)
+    output.check(out)
     if evalset_name is None:
         items = inputs.read_set(evalset, settings, hints).of_all_images()
     else:

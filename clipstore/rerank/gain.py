@@ -95,7 +95,7 @@ class Gain:
     curve_note
         What to say beside the curve: empty where it holds for lists of N alone.
     resamples
-        Of the images, for the intervals (below 100 images they are Student's).
+        Of the images, for the intervals; 0 where these are Student's, below 100 images.
     n
         Images.
     ordered
@@ -252,7 +252,7 @@ def measured(
         upper_bound=upper_bound,
         note=note,
         curve_note=curve_note,
-        resamples=found.settings.resamples,
+        resamples=0 if (ci := point[0].ci) is None or ci.kind == "student" else found.settings.resamples,
         n=rows.shape[1],
         ordered=ordered,
         first=point[0],

@@ -204,7 +204,8 @@ class Reranked:
         name = f"by {self.gain.judge}"
         title = f"{name}: upper bound" if self.gain.upper_bound else name
         said = [line for line in (self.gain.note, self.gain.curve_note) if line]
-        how = f"95% intervals over {self.gain.n:,} images, {self.gain.resamples:,} resamples of them"
+        drawn = f"{self.gain.resamples:,} resamples of them" if self.gain.resamples else "Student's t"
+        how = f"95% intervals over {self.gain.n:,} images: {drawn}"
         return (title, *said, how, f"{self.gain.changed:.1%} of picks changed")
 
     def __str__(self) -> str:

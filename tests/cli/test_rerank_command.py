@@ -125,7 +125,16 @@ def test_a_cached_run_encodes_nothing(run: Run, given: list[str], beams: str) ->
 
 
 def test_what_is_refused(run: Run, given: list[str], beams: str) -> None:
-    """Parquet without a file, and a file that is not there."""
+    """Parquet without a file, a file or a folder that is not there, several captions in a submission."""
+    several = run("rerank", beams, *given, *FAKE, "-k", "2", "-o", "picks.json")
+    assert several.code == 2
+    assert "--format coco" in several.err
+    assert "-k 2" in several.err
+    assert run("rerank", beams, *given, *FAKE, "-k", "2", "-o", "picks.jsonl").code == 0
+    nowhere = run("rerank", beams, *given, *FAKE, "-o", "nowhere/picks.json", "--store", "unused")
+    assert nowhere.code == 2
+    assert "nowhere" in nowhere.err
+    assert not Path("unused").exists()
     assert "-o FILE" in run("rerank", beams, *given, *FAKE, "--format", "parquet").err
     assert run("rerank", "none.json", *given, *FAKE).code == 2
 

@@ -94,6 +94,8 @@ def test_a_path_that_is_not_there_is_no_text(run: Run, five: str) -> None:
         ("search dog --in captions --nprobe 3", "--nprobe --index"),
         ("retrieve -t five --pool a.json --pool-set five", "--pool --pool-set"),
         ("retrieve -t five --replace", "--replace --save-as"),
+        ("retrieve -t five -k 2", "--format -k"),
+        ("retrieve -t five -o nowhere/x.json", "nowhere"),
     ],
 )
 def test_options_that_would_do_nothing_are_refused(run: Run, five: str, words: str, flags: str) -> None:

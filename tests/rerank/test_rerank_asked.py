@@ -95,12 +95,20 @@ def test_the_model_that_tells_captions_apart_is_named(
     assert row.origin["models"] == ["fake"]
 
 
-def test_intervals_come_from_as_many_resamples_as_anywhere(space: Space, evalset: EvalSet, nbest: Rows) -> None:
-    """10,000 of the images, and the table says so."""
-    found = rerank(space, nbest, evalset)
+def test_intervals_come_from_as_many_resamples_as_anywhere(
+    store: Store, space: Space, evalset: EvalSet, nbest: Rows
+) -> None:
+    """10,000 of the images, and the table says so; below 100 images they are Student's, and it says that."""
+    many = {f"image {i}": [f"a dog number {i}", f"a dog with a number {i}"] for i in range(120)}
+    refs = EvalSet.read(refs={key: [texts[i % 2]] for i, (key, texts) in enumerate(many.items())})
+    found = rerank(store, many, refs, by="vote")
     assert found.gain is not None
     assert found.gain.resamples == cs.significance.Settings().resamples == 10_000
-    assert "10,000 resamples" in str(found)
+    assert "120 images: 10,000 resamples" in str(found)
+    few = rerank(space, nbest, evalset)
+    assert few.gain is not None
+    assert few.gain.resamples == 0
+    assert "6 images: Student's t" in str(few)
 
 
 @pytest.mark.parametrize("by", METHODS)
