@@ -36,7 +36,10 @@ def replay(
     notes = Notes(quiet=common.quiet)
     try:
         read = standard.loads(report.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        msg = f"can't read {report}: {(error.strerror or str(error)).lower()}"
+        raise BadFormat(msg) from error
+    except ValueError as error:
         msg = f"{report}: can't be read as JSON: {error}"
         raise BadFormat(msg) from error
     with opening.open_store(common.store, settings, notes, create=False) as opened:

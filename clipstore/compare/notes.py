@@ -67,16 +67,17 @@ def _fewer(found: Statistics) -> bool:
 
 
 def _tested(found: Statistics, shown: str) -> str:
-    test, settings = found.pairs[0], found.settings
     n = min(one.n for one in found.pairs)
-    how = _TESTS[test.test]
-    over = f"{_CORRECTIONS[settings.correction]} over {found.family:,} test{'s' if found.family > 1 else ''}"
-    plain = "" if settings.correction != "none" else f", none over {found.family:,} tests"
-    over = over if settings.correction != "none" else f"no correction{plain}"
     return (
-        f"{shown}: {how}, {over}; {BETTER} {WORSE} difference detected, "
-        f"{ALIKE} no difference detected at {_ALPHA} = {settings.alpha:g} (n = {n:,})"
+        f"{shown}: {_how(found)}; {BETTER} {WORSE} difference detected, "
+        f"{ALIKE} no difference detected at {_ALPHA} = {found.settings.alpha:g} (n = {n:,})"
     )
+
+
+def _how(found: Statistics) -> str:
+    """Return which test was made, and the correction with its family."""
+    how, correction = _TESTS[found.pairs[0].test], _CORRECTIONS[found.settings.correction]
+    return f"{how}, {correction} over {found.family:,} test{'s' if found.family > 1 else ''}"
 
 
 def _identical(board: Board) -> list[str]:
@@ -154,11 +155,23 @@ def of_groups(boards: Sequence[Board], mark: str = "") -> list[str]:
     lines = [f"sorted by {first.part.title} {first.part.measured.measures[first.lead].shown}, descending"]
     lines += _marked(boards, mark)
     if tested:
+        if sum(board.part.slice is None for board in boards) > 1:
+            lines += _tests_of_columns(tested)
         lines.append(SAMPLING)
     lines += [line for board in boards for line in board.part.statistics[board.lead].notes]
     lines += [line for board in boards for line in of_part(board.part, board)]
     lines += _slices(boards)
     return list(dict.fromkeys([*lines, *_reference_counts(boards), *_checkpoints(first)]))
+
+
+def _tests_of_columns(tested: Sequence[Board]) -> list[str]:
+    """Say which tests stand behind the columns of several sets, metric by metric, and against whom."""
+    first = tested[0]
+    base = None if first.baseline is None else first.part.measured.names[first.baseline]
+    against = "" if base is None else f" against the baseline {base}"
+    measures = first.part.measured.measures.items()
+    found = [(one.shown, first.part.statistics[name]) for name, one in measures if first.part.statistics[name].pairs]
+    return [f"{shown}: {_how(own)} of all columns{against}" for shown, own in found]
 
 
 def _slices(boards: Sequence[Board]) -> list[str]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from clipstore.evaluate.measured import Measured
     from clipstore.items import EvalItem, ItemKey
     from clipstore.metrics.recipes import Recipe
+    from clipstore.metrics.score import Signature
     from clipstore.store import Progress, Store
 
 
@@ -196,8 +197,7 @@ def show(
     closest = _closest(where, item, systems, row, made_by) if needs_images(names) and isinstance(where, Space) else {}
     signatures = [str(measure.signature) for measure in made.measures.values()]
     if alone and all(one.image_id is not None for one in evalset.items):
-        whole = evalset.digest([one.image_id for one in evalset.items])[:8]
-        signatures = [one.replace(f"|set:{made.set_digest[:8]}", f"|set:{whole}") for one in signatures]
+        signatures = [str(_of_whole(measure.signature, evalset)) for measure in made.measures.values()]
     return Shown(
         item.key,
         evalset.paths[row] if evalset.paths else None,
@@ -207,6 +207,17 @@ def show(
         {name: measure.shown for name, measure in made.measures.items() if measure.aggregate != "value"},
         tuple(signatures),
     )
+
+
+def _of_whole(signature: Signature, evalset: EvalSet) -> Signature:
+    """Return the signature of one image's numbers as that of the set they belong to."""
+    counts = [len(item.references) for item in evalset.items]
+    low, high = min(counts), max(counts)
+    held = {
+        "set": evalset.digest([item.image_id for item in evalset.items])[:8],
+        "refs": str(low) if low == high else f"{low}-{high}",
+    }
+    return replace(signature, fields=tuple((name, held.get(name, value)) for name, value in signature.fields))
 
 
 def _only(evalset: EvalSet, row: int) -> EvalSet:

@@ -44,6 +44,8 @@ class MeasuredSystem:
         What a user should know.
     runs
         The captions' hash of each run, where there are several.
+    cut_items
+        The items of the captions that were cut, by place; None where only their number is known, or not even that.
     """
 
     name: str
@@ -54,6 +56,7 @@ class MeasuredSystem:
     words: float | None = None
     warnings: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
+    cut_items: tuple[int, ...] | None = None
 
     @property
     def duplicates(self) -> int | None:
@@ -202,4 +205,7 @@ def _picked_system(system: MeasuredSystem, rows: Rows) -> MeasuredSystem:
     texts = tuple(system.texts[row] for row in rows.tolist())
     counts = [len(text.split()) for text in texts if text is not None]
     words = sum(counts) / len(counts) if counts else None
-    return replace(system, texts=texts, n=len(counts), words=words, cut=None)  # cuts are known of the whole set
+    place = {row: at for at, row in enumerate(rows.tolist())}
+    items = None if system.cut_items is None else tuple(place[row] for row in system.cut_items if row in place)
+    cut = None if items is None else len(items)
+    return replace(system, texts=texts, n=len(counts), words=words, cut=cut, cut_items=items)

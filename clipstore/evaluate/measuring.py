@@ -265,4 +265,13 @@ def _system(system: System, scores: Scores | None) -> MeasuredSystem:
         words = sum(len(text.split()) for text in texts) / len(texts) if texts else None
         return MeasuredSystem(system.name, system.digest, system.n, system.texts, None, words, system.warnings)
     scored = scores[system.name]
-    return MeasuredSystem(system.name, system.digest, scored.n, system.texts, scored.cut, scored.words, system.warnings)
+    return MeasuredSystem(
+        system.name,
+        system.digest,
+        scored.n,
+        system.texts,
+        scored.cut,
+        scored.words,
+        system.warnings,
+        cut_items=scored.cut_items,
+    )

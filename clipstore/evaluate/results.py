@@ -69,6 +69,8 @@ class SystemScore:
         Captions that held a tokenizer's special strings, which were left out.
     warnings
         What a user should know.
+    cut_items
+        The items of those that were cut, by their place in the set.
     """
 
     name: str
@@ -82,6 +84,7 @@ class SystemScore:
     stripped: int
     described: str = ""
     warnings: tuple[str, ...] = ()
+    cut_items: tuple[int, ...] = ()
 
     @property
     def clip_s(self) -> Score:

@@ -202,7 +202,7 @@ def _system_score(
         numbers["ref-clip-s"] = joined
     strips = space.fingerprint.cleaning == canonical.OPENAI_BPE
     cuts = space.cuts(np.unique(gathered.caption_keys[caption_rows]))
-    cut = [cuts[key] for key in gathered.caption_keys[caption_rows].tolist() if key in cuts]
+    tokens = [cuts.get(key, 0) for key in gathered.caption_keys[caption_rows].tolist()]
     return SystemScore(
         name=system.name,
         metrics={metric: Score(evalset.keys, values, signed[metric]) for metric, values in numbers.items()},
@@ -210,8 +210,9 @@ def _system_score(
         n=len(captioned),
         of=n + len(evalset.unpaired),
         words=sum(len(text.split()) for text in texts.values()) / len(texts) if texts else None,
-        cut=len(cut),
-        cut_tokens=sum(cut),
+        cut=sum(count > 0 for count in tokens),
+        cut_tokens=sum(tokens),
+        cut_items=tuple(row for row, count in zip(scored, tokens, strict=True) if count),
         stripped=sum(canonical.specials(text) > 0 for text in texts.values()) if strips else 0,
         described=system.described,
         warnings=system.warnings,

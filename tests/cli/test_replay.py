@@ -48,3 +48,6 @@ def test_a_file_that_is_no_report(command, report, capsys):
     report.write_text("[]", encoding="utf-8")
     assert command("replay", "report.json") == 2
     assert "compare --json" in capsys.readouterr().err
+    report.unlink()
+    assert command("replay", "report.json") == 2
+    assert "can't read report.json: no such file" in capsys.readouterr().err

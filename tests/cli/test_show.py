@@ -25,7 +25,9 @@ def stored(tmp_path, empty_store):
     """A saved set with three systems; the third lacks the first image."""
     drawn.draw(tmp_path / "images", COUNT)
     with Store.open(tmp_path / ".clipstore") as store:
-        evalset = EvalSet.read(images=tmp_path / "images", refs=drawn.references(COUNT))
+        references = drawn.references(COUNT)
+        references[drawn.name(0)] = references[drawn.name(0)][:1]
+        evalset = EvalSet.read(images=tmp_path / "images", refs=references)
         read = {name: read_captions(own) for name, own in SYSTEMS.items()}
         save(store, "coco", evalset, read, store.identify(evalset.images()).ids, missing="skip")
 
@@ -44,7 +46,7 @@ def shown(command, capsys, *arguments):
 def test_all_of_one_image(command, stored, capsys):
     """References, captions best first with ranks, the closest reference, and a system without a caption last."""
     found = shown(command, capsys, drawn.name(0), "-t", "coco")
-    assert found["references"] == list(drawn.references(1)[drawn.name(0)])
+    assert found["references"] == list(drawn.references(1)[drawn.name(0)][:1])
     assert [one["rank"] for one in found["systems"]] == [1, 2, None]
     assert found["systems"][2]["caption"] is None
     scores = [one["metrics"]["clip_s"] for one in found["systems"][:2]]
@@ -63,6 +65,7 @@ def test_the_numbers_are_those_of_the_whole_set(command, stored, capsys, tmp_pat
     line = next(one for one in found["systems"] if one["name"] == "a")
     assert line["metrics"]["clip_s"] == pytest.approx(scores["a"].clip_s[drawn.name(2)], abs=1e-6)
     assert f"|set:{scores.set_digest[:8]}|" in found["signatures"][0]
+    assert found["signatures"] == [str(signature) for signature in scores.signatures.values()]
 
 
 def test_another_recipe(command, stored, capsys):

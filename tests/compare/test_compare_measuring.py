@@ -247,3 +247,16 @@ def test_cached_text_metrics_need_no_package(space, evalset, monkeypatch):
     assert len(found.problems) == 1
     assert "clipstore[text]" in found.problems[0]
     assert found.problems[0].endswith("left out: ROUGE-L")
+
+
+def test_captions_cut_are_counted_where_they_are(space, evalset):
+    """With images left out, and on a slice, the count of captions that did not fit is that of the images kept."""
+    keys = list(SYSTEMS["a"])
+    long = {**SYSTEMS["a"], **dict.fromkeys(keys[:3], "word " * 200)}
+    short = dict(list(SYSTEMS["b"].items())[1:])
+    half = {key: {"half": str(place % 2)} for place, key in enumerate(keys)}
+    tagged_set = replace(evalset, items=tuple(replace(item, tags=half[item.key]) for item in evalset.items))
+    made = measure(space, {"long": long, "short": short}, tagged_set, ["clip-s"], missing="skip")
+    done = compare(made, slice_by="half", missing="skip", settings=QUICK)
+    assert [[system.cut for system in part.measured.systems] for part in done.parts] == [[2, 0], [1, 0], [1, 0]]
+    assert "cut" in [column.header for column in done.main()[0][0].columns]

@@ -80,6 +80,16 @@ def test_a_mark_is_explained_where_there_is_one():
     assert f"bold: {said}" in plain.to_latex()
 
 
+def test_several_sets_say_how_they_were_tested():
+    """Below the columns of several sets stand the test, the correction with its family, and the baseline."""
+    sets = [measured(drawn(3, 150, seed=seed), name=name) for seed, name in enumerate(("coco", "private"))]
+    assert (
+        "CLIP-S: paired sign-flip test, Holm over 6 tests of all columns\n" in compare(sets, settings=QUICK).to_pipe()
+    )
+    said = "CLIP-S: paired sign-flip test, Holm over 4 tests of all columns against the baseline s1\n"
+    assert said in compare(sets, baseline="s1", settings=QUICK).to_pipe()
+
+
 @pytest.mark.parametrize("form", ["csv", "tsv"])
 def test_slices_stand_in_csv(form):
     """CSV and TSV hold the slices too: a group of columns each, beside the leaderboard's, in the order of its rows."""
