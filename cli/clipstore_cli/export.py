@@ -11,7 +11,7 @@ import typer
 
 from clipstore import EvalSet
 from clipstore.errors import InputError
-from clipstore.evalset import candidates_of, saved_names
+from clipstore.evalset import candidates_of, ids_of, saved_names
 from clipstore.evalset.systems import one_each
 from clipstore.evaluate import score_systems
 from clipstore.evaluate.own_recipe import recipe_of
@@ -69,10 +69,14 @@ def export(
             space = inputs.space_of(model, opened, settings)
             scored = _score(space, evalset, found, encode=not model.no_encode, progress=notes.progress)
         rows = [
-            Row(one.key, one.text, name, one.rank, one.score, _kind(one.score_kind), scored.of(name, place, one.key))
+            Row(
+                own.get(one.key, one.key), one.text, name, one.rank, one.score, _kind(one.score_kind),
+                scored.of(name, place, one.key),
+            )
             for name in names
+            for own in [ids_of(opened, evalset, name)]
             for place, one in _placed(found[name])
-        ]
+        ]  # fmt: skip
     write(out, rows, WRITERS.get(layout, layout))
     notes.say(f"{out}: {_counted(len(rows), 'caption')} of {_counted(len(names), 'system')}")
     return inputs.unreadable(scored.failures, notes)

@@ -49,7 +49,9 @@ def show(
     with opening.open_store(common.store, settings, notes, create=False) as opened, notes:
         evalset = EvalSet.load(opened, evalset_name)
         row = find(evalset, image)
-        chosen = load_systems(opened, evalset, systems or [], missing="skip", empty="zero")
+        chosen = load_systems(opened, evalset, systems or [], missing="skip", empty="zero", first=True)
+        for system in chosen:
+            inputs.say_warnings([f"{system.name}: {line}" for line in system.warnings], notes)
         where = inputs.space_of(model, opened, settings) if needs_images(wanted(evalset, metric)) else opened
         own, encode = recipe_of(where, recipe), not model.no_encode
         done = shown(where, chosen, evalset, row, metric, own, encode=encode, progress=notes.progress)

@@ -4,6 +4,7 @@ from clipstore.evalset.evalset import EvalSet as EvalSet
 from clipstore.evalset.evalset import MissingRule as MissingRule
 from clipstore.evalset.saved import Saved as Saved
 from clipstore.evalset.saved import candidates_of as candidates_of
+from clipstore.evalset.saved import ids_of as ids_of
 from clipstore.evalset.saved import load_systems as load_systems
 from clipstore.evalset.saved import save as save
 from clipstore.evalset.saved import saved_names as saved_names

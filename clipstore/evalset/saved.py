@@ -8,7 +8,8 @@ from shlex import quote
 from typing import TYPE_CHECKING, Literal, final
 
 from clipstore.errors import InputError, NotStored
-from clipstore.evalset.systems import System, captions_digest, check_empty, check_missing, meet, one_each
+from clipstore.evalset import own_ids
+from clipstore.evalset.systems import Met, System, captions_digest, check_empty, check_missing, meet, one_each
 from clipstore.items import Candidate
 from clipstore.storage.catalogue import sets
 from clipstore.storage.catalogue.sets import CandidateRow
@@ -74,7 +75,8 @@ def save(
     """
     for one in (name, *named):
         _check_name(one)
-    rows = {system: _rows(captions, evalset, missing, hints) for system, captions in named.items()}
+    met = {system: meet(captions, evalset, hints) for system, captions in named.items()}
+    rows = {system: _rows(captions, met[system], evalset, missing) for system, captions in named.items()}
     change = _Change(name, evalset, image_ids, {system: captions_digest(found) for system, found in rows.items()})
     sources = {system: captions.source for system, captions in named.items()}
     with store.catalogue.read() as tx:
@@ -87,7 +89,8 @@ def save(
         for system, found in rows.items():
             if did[system] != "unchanged":
                 candidates = [CandidateRow(key, one.rank, one.caption, one.score, one.score_kind) for key, one in found]
-                origin = {"source": sources[system], **(origins or {}).get(system, {})}
+                own = own_ids.rule_of(met[system].matched.by_id(), evalset)
+                origin = {"source": sources[system], **({"ids": own} if own else {}), **(origins or {}).get(system, {})}
                 sets.add_system(tx, name, system, change.digests[system], candidates, origin)
     return did
 
@@ -161,10 +164,7 @@ def _check_name(name: str) -> None:
         raise InputError(msg)
 
 
-def _rows(
-    captions: Captions, evalset: EvalSet, missing: MissingRule, hints: Hints | None
-) -> list[tuple[ItemKey, Candidate]]:
-    met = meet(captions, evalset, hints)
+def _rows(captions: Captions, met: Met, evalset: EvalSet, missing: MissingRule) -> list[tuple[ItemKey, Candidate]]:
     check_missing(captions.source, met.strangers, set(met.rows), evalset, missing)
     return _candidates(captions, met.rows, evalset.keys)
 
@@ -198,6 +198,12 @@ def saved_names(store: Store, evalset: EvalSet, patterns: Sequence[str] = ()) ->
     return [
         name for name in names if not patterns or any(name == one or fnmatch.fnmatch(name, one) for one in patterns)
     ]
+
+
+def ids_of(store: Store, evalset: EvalSet, name: str) -> dict[ItemKey, ItemKey]:
+    """Return the ids that a system's file had, by key, where they were others than the set's and are known."""
+    rule = next((row.origin.get("ids") for row in systems_in(store, evalset.name or "") if row.name == name), None)
+    return own_ids.apply(rule, evalset) if rule else {}
 
 
 def candidates_of(store: Store, evalset: EvalSet, name: str) -> list[CandidateRow]:

@@ -91,3 +91,12 @@ def test_unknown_systems_are_listed(run, saved):
     done = run("export", "-t", "mine", "other", "-o", "out.json")
     assert done.code == 2
     assert "one" in done.err
+
+
+def test_ids_go_out_as_the_file_had_them(run, given, desk):
+    """A submission by COCO numbers comes back by COCO numbers, though the references go by file name."""
+    rows = [{"image_id": i, "caption": f"number {i} by b"} for i in range(N)]
+    assert run("add", "-t", "mine", *given, "b.json").code == 0
+    assert run("export", "-t", "mine", "b", "-o", "out.json").code == 0
+    assert json.loads((desk / "out.json").read_text()) == rows
+    assert "b: unchanged" in run("add", "-t", "mine", "b=out.json").err

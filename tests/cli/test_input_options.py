@@ -287,3 +287,11 @@ def test_standard_input_is_read_once(run, desk, monkeypatch):
     done = run("score", "-", "--images", "images", "--refs", "-")
     assert done.code == 2
     assert "standard input: is empty; it can be read once" in done.err
+
+
+def test_show_shows_the_first_of_an_n_best_system(run, with_beams):
+    """An n-best system beside others does not hide them: its first caption stands for it, and that is said."""
+    done = run("show", drawn.name(1), "-t", "mine", "--model", "fake")
+    assert done.code == 0
+    assert "beam 0 of 1" in done.out
+    assert "wide: the first of several captions was taken" in done.err
