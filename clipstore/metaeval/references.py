@@ -49,7 +49,7 @@ class Curve:
 
     def table(self) -> Table:
         """Return the table: a row a metric, a column a size."""
-        columns = (Column("metric", "left"), *(Column(f"{size} refs") for size in self.sizes))
+        columns = (Column("metric", "left"), *(Column(f"{size} ref{'s' if size > 1 else ''}") for size in self.sizes))
         rows = tuple(
             (SHOWN.get(name, name), *(f"{100 * value:.2f}" for value in own)) for name, own in self.taus().items()
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from clipstore.metrics.names import SHOWN
 from clipstore.tables import Column, Table, text
@@ -18,6 +18,13 @@ if TYPE_CHECKING:
     from clipstore.metaeval.tau import Agreement
 
 SCHEMA = 1
+TIE_RULES: Final[Mapping[str, str]] = {
+    "random": "a coin",
+    "half": "half a point",
+    "wrong": "count as wrong",
+    "b": "count for B",
+}
+"""What each rule for equal scores does, in words."""
 
 
 def plain(value: float) -> float | None:
@@ -224,7 +231,8 @@ class MetaEvaluation:
         lines = [f"{judged.name}: {count} of {len(set(judged.images)):,} images{more}; x100"]
         lines += [f"excluded: {count:,} x {reason}" for reason, count in judged.excluded.items() if count]
         if judged.protocol == "pairs":
-            lines.append(f"equal scores: {self.ties}; mean over {len(judged.draws)} draws of references")
+            draws = f"; mean over {len(judged.draws)} draws of references" if len(judged.draws) > 1 else ""
+            lines.append(f"equal scores: {TIE_RULES[self.ties]}{draws}")
         if self.resamples:
             lines.append(f"intervals: 95%, {self.resamples:,} resamples of images, seed {self.seed}")
         lines += [f"{SHOWN.get(name, name)}: not computed: {why}" for name, why in self.problems.items()]
@@ -238,7 +246,10 @@ def _hundred(value: float | None, digits: int = 1) -> str:
 
 
 def _between(interval: Interval | None) -> str:
-    return "-" if interval is None else f"{100 * interval[0]:.1f}-{100 * interval[1]:.1f}"
+    if interval is None:
+        return "-"
+    dash = "-" if interval[0] >= 0 else ".."
+    return f"{100 * interval[0]:.1f}{dash}{100 * interval[1]:.1f}"
 
 
 def _printed(found: Published | None, name: str) -> str:

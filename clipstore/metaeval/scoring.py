@@ -41,6 +41,7 @@ REFERENCE_FREE: Final = frozenset({"clip-s"})
 
 _NO_IMAGES: Final = "looks at images: give their folder with --images"
 _NO_REFERENCES: Final = "compares with references, and the benchmark has none"
+_NO_NUMBER: Final = "no single caption has a number: it is one of a whole system, or every image is missing"
 _NO_SPACE: Final = "needs an encoder: pass a space, as from store.space(MODEL)"
 
 
@@ -188,6 +189,9 @@ def score_rows(rows: Rows, metrics: Sequence[str], sources: Sources) -> Scored:
         out.values[name] = _called(name, function(paths, rows.captions, rows.references), len(rows))
     order = (*metrics, *sources.scorers, *sources.external, *sources.functions)
     ordered = {name: out.values[name] for name in order if name in out.values}
+    for name in [name for name, values in ordered.items() if np.isnan(values).all()]:
+        del ordered[name]
+        out.problems[name] = _NO_NUMBER
     return Scored(ordered, out.signatures, out.problems, notes)
 
 

@@ -50,11 +50,12 @@ def lines(series: Mapping[str, Sequence[float]], marks: Sequence[str], title: st
         f'<text x="{(WIDTH - _RIGHT + _LEFT) / 2:.0f}" y="{HEIGHT - 8}" text-anchor="middle">{escape(x_label)}</text>',
         f'<text x="14" y="{half}" text-anchor="middle" transform="rotate(-90 14 {half})">{escape(y_label)}</text>',
     ]
-    for step in range(_TICKS + 1):
-        value = low + (high - low) * step / _TICKS
+    ticks = [low + (high - low) * step / _TICKS for step in range(_TICKS + 1)]
+    digits = next((some for some in range(2, 8) if len({f"{one:.{some}f}" for one in ticks}) == len(ticks)), 8)
+    for value in ticks:
         at = y(value)
         parts.append(f'<line x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{at:.1f}" y2="{at:.1f}" stroke="#ddd"/>')
-        parts.append(f'<text x="{_LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">{value:.3f}</text>')
+        parts.append(f'<text x="{_LEFT - 6}" y="{at + 4:.1f}" text-anchor="end">{value:.{digits}f}</text>')
     for at, mark in enumerate(marks):
         parts.append(f'<text x="{x(at):.1f}" y="{HEIGHT - _BOTTOM + 18}" text-anchor="middle">{escape(mark)}</text>')
     for number, (name, own) in enumerate(series.items()):

@@ -83,7 +83,7 @@ class Ranking:
         rows = [("people", *(f"{value:.3f}" for value in self.human), "", "")]
         for name, value in self.spearman.items():
             own = self.intervals[name]
-            between = "-" if own is None else f"{own[0]:.2f}-{own[1]:.2f}"
+            between = "-" if own is None else f"{own[0]:.2f}{'-' if own[0] >= 0 else '..'}{own[1]:.2f}"
             means = (f"{one:.4f}" for one in self.means[name])
             rows.append((SHOWN.get(name, name), *means, f"{value:.3f}", between))
         return Table(columns, tuple(rows), (self.warning,) if self.warning else ())

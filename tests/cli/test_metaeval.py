@@ -90,7 +90,8 @@ def test_pairs_of_your_own(run):
     assert out.splitlines()[0].split("\t")[:6] == ["metric", "x", "95% CI", "y", "95% CI", "mean"]
     low, high = out.splitlines()[1].split("\t")[2].split("-")
     assert 0 <= float(low) <= float(high) <= 100
-    assert "equal scores: half" in out
+    assert "equal scores: half a point" in out
+    assert "draws" not in out
 
 
 def test_exclusions_that_excluded_nothing_are_not_printed(run):

@@ -1,5 +1,6 @@
 """What else is made of an evaluation: information gain, reference curves, probes, systems, plots."""
 
+import re
 import sys
 import xml.etree.ElementTree as ET
 
@@ -134,6 +135,13 @@ def test_probes_of_your_own_words():
     assert (found.first, found.second) == (("a photo",), ("a painting",))
     with pytest.raises(InputError, match="no reference holds a word"):
         probes.probe(REFERENCES, {"medium": [["opera", "ballet"]]})
+
+
+def test_no_two_ticks_of_a_plot_read_alike():
+    """Where values lie close together, ticks have the digits that tell them apart."""
+    drawing = svg.lines({"a": [0.5346, 0.5370, 0.5372]}, ["1", "2", "3"], "t", "x", "y")
+    ticks = re.findall(r'text-anchor="end">([0-9.]+)<', drawing)
+    assert len(ticks) == len(set(ticks)) == 6
 
 
 def test_a_plot_says_its_title_and_escapes_names():

@@ -1,6 +1,7 @@
 """Metrics against people, end to end: drawn images, simulated judges, an independent computation beside."""
 
 import random
+from dataclasses import replace
 
 import drawn
 import numpy as np
@@ -99,6 +100,37 @@ def test_an_image_that_is_lost_leaves_its_rows_out(store, few):
     done = metaeval(judged, store.custom_space(FakeEncoder(), "fake"), images=folder, metrics=["clip-s"], resamples=0)
     assert (done["clip-s"].missing, done["clip-s"].n) == (3, 81)
     assert any("1 of 10 images are not in the folder" in note for note in done.notes)
+
+
+def test_numbers_meet_file_names(store, few):
+    """A benchmark's ``7`` is the folder's ``COCO_val2014_000000000007.png``, as everywhere in clipstore."""
+    judged, folder, _ = few
+    numbers = {name: str(1000 + 7 * place) for place, name in enumerate(dict.fromkeys(judged.images))}
+    for name, number in numbers.items():
+        (folder / f"{name}.png").rename(folder / f"COCO_val2014_{int(number):012d}.png")
+    space = store.custom_space(FakeEncoder(), "fake")
+    renamed = replace(judged, images=tuple(numbers[image] for image in judged.images))
+    done = metaeval(renamed, space, images=folder, metrics=["clip-s"], resamples=0)
+    assert (done["clip-s"].missing, done["clip-s"].n) == (0, 90)
+
+
+def test_a_folder_of_other_images_is_refused(store, few, tmp_path):
+    """None of the benchmark's images is there: an error that shows both, not a table without CLIP-S."""
+    judged, *_ = few
+    other = drawn.draw(tmp_path / "other", 2)
+    for path in list(other.iterdir()):
+        path.rename(other / f"holiday {path.name[::-1]}.png")
+    with pytest.raises(InputError, match=r"none of the 10 images .* has 'scene_000000', the folder 'holiday"):
+        metaeval(judged, store.custom_space(FakeEncoder(), "fake"), images=other, metrics=["clip-s"])
+
+
+def test_a_metric_without_a_number_a_caption_is_a_problem(store, few):
+    """distinct-1 is one number a system: no row of dashes, but the reason."""
+    judged, *_ = few
+    done = metaeval(judged, store, metrics=["diversity"], resamples=0)
+    assert [one.name for one in done.metrics] == ["mean-words"]
+    assert done.problems.keys() == {"distinct-1", "distinct-2"}
+    assert "one of a whole system" in done.problems["distinct-1"]
 
 
 class Lengths:
