@@ -187,7 +187,8 @@ class Reranked:
 
     def table(self) -> Table:
         """Return the gain, the curve and the guards as one table, notes below."""
-        columns = (Column("choice", "left"), Column("value"), Column("95% CI"), Column("words"), Column("repeats"))
+        names = ("value", "95% CI", "words", "repeats", "specials")
+        columns = (Column("choice", "left"), *map(Column, names))
         notes = [str(self.signature), *([self.tuned.described()] if self.tuned else []), *self.guards.warnings()]
         return Table(columns, rows_of(self.gain, self.guards), (*self._gain_notes(), *notes))
 

@@ -16,7 +16,7 @@ def rows_of(gain: Gain | None, guards: Guards) -> tuple[Cells, ...]:
     first, picked = _guarded(guards.first), _guarded(guards.picked)
     if gain is None:
         return (("first", "-", "-", *first), ("picked", "-", "-", *picked))
-    blank = ("-", "-")
+    blank = ("-",) * len(first)
     rows = [
         ("first", *_value(gain.first), *first),
         ("random", *_value(gain.random), *blank),
@@ -38,4 +38,4 @@ def _value(value: Value, *, signed: bool = False) -> Cells:
 
 
 def _guarded(guard: Guard) -> Cells:
-    return f"{guard.words:.1f}", f"{guard.repeated:.1%}"
+    return f"{guard.words:.1f}", f"{guard.repeated:.1%}", f"{guard.specials:,}"

@@ -314,6 +314,15 @@ def test_what_is_left_out_is_said(space: Space, evalset: EvalSet, nbest: Rows) -
     assert f"1 of 6 images has no caption (first: {drawn.name(0)})" in said
 
 
+def test_the_guards_stand_beside_the_gain(space: Space, evalset: EvalSet) -> None:
+    """Words, repeats and leftovers of first captions and picks, one row each."""
+    lists = {key: ["a dog and a dog <|endoftext|>", "<|endoftext|>"] for key in evalset.keys}
+    rows = {row[0]: row for row in rerank(space, lists, evalset).table().rows}
+    assert rows["first"][3:] == ("6.0", "100.0%", "6")
+    assert rows["picked"][5] == "6"
+    assert rows["oracle"][3:] == ("-", "-", "-")
+
+
 def test_the_largest_changes_are_a_table(space: Space, evalset: EvalSet, nbest: Rows) -> None:
     """Gains first, the largest on top, losses at the end."""
     found = rerank(space, nbest, evalset, by="logp")
