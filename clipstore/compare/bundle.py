@@ -24,7 +24,7 @@ _README = """A comparison of image captioning systems, written by clipstore.
 report.json      every number, interval and test; `clipstore replay report.json` computes it again
 table.txt        the table as text, with the notes and signatures
 signatures.txt   how each column was made and tested
-SET/captions/    the captions of each system, {"image id": "caption"}
+SET/captions/    the captions of each system, and of each of its runs, {"image id": "caption"}
 SET/references.json   {"image id": ["reference", ...]}
 SET/per_item.csv      one row an image and system: the caption and its numbers
 """
@@ -83,12 +83,13 @@ def _of_part(part: Part) -> dict[str, str]:
     keys = part.measured.items.keys
     out: dict[str, str] = {}
     for place, system in enumerate(part.measured.systems, 1):
-        if not system.texts and not system.runs:
-            msg = "the captions are not at hand: bundle a comparison of measured systems, not of plain scores"
-            raise InputError(msg)
-        held = {str(key): text for key, text in zip(keys, system.texts, strict=False) if text is not None}
-        if held:
-            out[f"captions/{place:02d}-{_safe(system.name)}.json"] = _json(held)
+        for number, one in enumerate(system.members or (system,), 1):
+            if not one.texts:
+                msg = "the captions are not at hand: bundle a comparison of measured systems, not of plain scores"
+                raise InputError(msg)
+            held = {str(key): text for key, text in zip(keys, one.texts, strict=True) if text is not None}
+            run = f".run{number}" if system.members else ""
+            out[f"captions/{place:02d}-{_safe(system.name)}{run}.json"] = _json(held)
     texts = part.measured.items.references
     if any(texts):
         out["references.json"] = _json({str(key): list(own) for key, own in zip(keys, texts, strict=True)})

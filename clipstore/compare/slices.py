@@ -69,11 +69,12 @@ def _values(measured: Measured, field: str) -> list[str]:
 
 def _lengths(measured: Measured) -> list[str]:
     """Return the class of each item's mean caption length: one class for all systems, so that tests stay paired."""
-    if not all(system.texts for system in measured.systems):
+    captions = [one.texts for system in measured.systems for one in system.members or (system,)]
+    if not all(captions):
         msg = "--slice-by caption-length: the captions are not at hand; pass systems to measure, not scores"
         raise InputError(msg)
     out = []
-    for texts in zip(*(system.texts for system in measured.systems), strict=True):
+    for texts in zip(*captions, strict=True):
         words = [len(text.split()) for text in texts if text is not None]
         out.append(_length_class(round(sum(words) / len(words)) if words else 0))
     return out

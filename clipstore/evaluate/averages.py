@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clipstore.errors import InputError
-from clipstore.evaluate.measured import MeasuredSystem
+from clipstore.evaluate.measured import joined
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -46,29 +45,12 @@ def average(measured: Measured, runs: Mapping[str, Sequence[str]]) -> Measured:
     if strange:
         msg = f"no run is called {strange[0]!r}; there is: {', '.join(measured.names)}"
         raise InputError(msg)
-    groups: dict[str, list[int]] = {}
-    for row, name in enumerate(measured.names):
-        groups.setdefault(of_run.get(name, name), []).append(row)
-    systems = tuple(_system(name, [measured.systems[row] for row in rows]) for name, rows in groups.items())
+    place = {name: row for row, name in enumerate(measured.names)}
+    order = dict.fromkeys(of_run.get(name, name) for name in measured.names)
+    groups = {name: [place[run] for run in runs.get(name, (name,))] for name in order}
+    systems = tuple(joined(name, [measured.systems[row] for row in rows]) for name, rows in groups.items())
     measures = {name: _measure(one, list(groups.values())) for name, one in measured.measures.items()}
     return replace(measured, systems=systems, measures=measures)
-
-
-def _system(name: str, runs: Sequence[MeasuredSystem]) -> MeasuredSystem:
-    if len(runs) == 1:
-        return replace(runs[0], name=name)
-    words = [run.words for run in runs if run.words is not None]
-    cuts = [run.cut for run in runs if run.cut is not None]
-    digests = tuple(run.captions for run in runs)
-    return MeasuredSystem(
-        name,
-        hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest(),
-        min(run.n for run in runs),
-        cut=sum(cuts) if cuts else None,
-        words=sum(words) / len(words) if words else None,
-        warnings=tuple(line for run in runs for line in run.warnings),
-        runs=digests,
-    )
 
 
 def _measure(measure: Measure, groups: Sequence[Sequence[int]]) -> Measure:

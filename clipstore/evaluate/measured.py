@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, final
 
@@ -12,7 +13,7 @@ from clipstore.metrics.recipes import HESSEL2021
 from clipstore.significance import EPSILON_FP16, EPSILON_FP32
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from clipstore.evaluate.measures import Rows
     from clipstore.evaluate.results import Scores, Work
@@ -44,6 +45,8 @@ class MeasuredSystem:
         What a user should know.
     runs
         The captions' hash of each run, where there are several.
+    members
+        Each run by itself, where there are several; in the order of ``runs``.
     cut_items
         The items of the captions that were cut, by place; None where only their number is known, or not even that.
     """
@@ -56,6 +59,7 @@ class MeasuredSystem:
     words: float | None = None
     warnings: tuple[str, ...] = ()
     runs: tuple[str, ...] = ()
+    members: tuple[MeasuredSystem, ...] = ()
     cut_items: tuple[int, ...] | None = None
 
     @property
@@ -193,6 +197,25 @@ class Measured:
         )
 
 
+def joined(name: str, runs: Sequence[MeasuredSystem]) -> MeasuredSystem:
+    """Return several runs as one system: the least n, the mean of words, all captions that were cut."""
+    if len(runs) == 1:
+        return replace(runs[0], name=name)
+    words = [run.words for run in runs if run.words is not None]
+    cuts = [run.cut for run in runs if run.cut is not None]
+    digests = tuple(run.captions for run in runs)
+    return MeasuredSystem(
+        name,
+        hashlib.sha256("\n".join(sorted(digests)).encode()).hexdigest(),
+        min(run.n for run in runs),
+        cut=sum(cuts) if cuts else None,
+        words=sum(words) / len(words) if words else None,
+        warnings=tuple(line for run in runs for line in run.warnings),
+        runs=digests,
+        members=tuple(runs),
+    )
+
+
 def recipe_of(signatures: Mapping[str, Signature]) -> str:
     """Return the recipe that signatures name; the usual one where none does."""
     named = (dict(one.fields).get("recipe") for one in signatures.values())
@@ -200,6 +223,8 @@ def recipe_of(signatures: Mapping[str, Signature]) -> str:
 
 
 def _picked_system(system: MeasuredSystem, rows: Rows) -> MeasuredSystem:
+    if system.members:
+        return joined(system.name, [_picked_system(run, rows) for run in system.members])
     if not system.texts:
         return system
     texts = tuple(system.texts[row] for row in rows.tolist())

@@ -119,13 +119,19 @@ class Measure:
     def picked(self, items: Rows, systems: Sequence[MeasuredSystem]) -> Measure:
         """Return the same metric on some items only; a ``value`` is counted anew from the systems' captions there."""
         if self.aggregate == "value":
-            totals = tuple(
-                None if self.recount is None or not one.texts else self.recount(one.texts) for one in systems
-            )
+            totals = tuple(self._recounted(one) for one in systems)
             return replace(self, per_item=self.per_item[:, items], totals=totals)
         statistics = None if self.statistics is None else self.statistics[:, items]
         runs = tuple(own[:, items] for own in self.per_run)
         return replace(self, per_item=self.per_item[:, items], statistics=statistics, per_run=runs)
+
+    def _recounted(self, system: MeasuredSystem) -> float | None:
+        """Return a ``value`` of a system's captions, the mean over its runs; None where they are not at hand."""
+        if self.recount is None or not (system.texts or system.members):
+            return None
+        counted = [None if not one.texts else self.recount(one.texts) for one in system.members or (system,)]
+        known = [one for one in counted if one is not None]
+        return sum(known) / len(known) if known and len(known) == len(counted) else None
 
     @property
     def runs(self) -> tuple[tuple[float, ...], ...]:

@@ -246,3 +246,10 @@ def test_on_a_terminal_of_eighty_columns(files, tmp_path, variables):
     board, *grids = text.split("\n\n")[:-1]
     assert all(len(line) <= 80 for block in (board, *grids) for line in block.splitlines())
     assert board.count("system_number_") == 12
+
+
+def test_saved_runs_are_replayed(command, tmp_path, capsys):
+    """Runs named in another order than they were saved in are found again, each by its own hash."""
+    saved(tmp_path, "coco", {"one": drawn.captions(COUNT), "two": drawn.captions(COUNT, "the first words on")})
+    assert command("compare", "-t", "coco", "ours=two,one", *QUICK, "--json", "-o", "report.json") == 0
+    assert command("replay", "report.json") == 0, capsys.readouterr().err

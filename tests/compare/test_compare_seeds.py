@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from made import drawn, measured
 
-from clipstore.compare import compare
+from clipstore.compare import bundle, compare
 from clipstore.errors import InputError
 from clipstore.evaluate.averages import average
 from clipstore.evaluate.measures import Measure
@@ -57,3 +57,26 @@ def test_a_run_that_is_not_there():
     """The message lists the systems there are."""
     with pytest.raises(InputError, match="no run is called 's9'"):
         average(measured(drawn(2, 10)), {"ours": ["s0", "s9"]})
+
+
+def test_runs_on_some_images():
+    """Slices of averaged runs count their own images and words; their captions slice, and stand in the bundle."""
+    scores = {name: values.copy() for name, values in drawn(3, 120).items()}
+    scores["s1"][:4] = np.nan
+    tags = tuple({"domain": str(row % 2)} for row in range(120))
+    made = average(measured(scores, tags=tags), {"ours": ["s2", "s1"]})
+    done = compare(made, slice_by="domain", missing="skip", settings=QUICK)
+    assert [[system.n for system in part.measured.systems] for part in done.parts] == [[116] * 2, [58] * 2, [58] * 2]
+    assert {name for name in bundle.contents(done) if "captions" in name} == {
+        "set/captions/01-s0.json",
+        "set/captions/02-ours.run1.json",
+        "set/captions/02-ours.run2.json",
+    }
+    assert '"s2 says 9"' in bundle.contents(done)["set/captions/02-ours.run1.json"]
+
+
+def test_runs_stand_in_the_order_given():
+    """Whatever the order of the systems, a run's number and hash go with the name that was given for it."""
+    given = measured(drawn(3, 120))
+    ours = next(one for one in average(given, {"ours": ["s2", "s1"]}).systems if one.name == "ours")
+    assert ours.runs == (given.systems[2].captions, given.systems[1].captions)
