@@ -69,7 +69,7 @@ def read(folder: Path) -> Ratings:
 
 def _number(image: str) -> str:
     """Return the number of a COCO image: ``COCO_val2014_000000000974.jpg`` is 974, THumB's ``seg_id``."""
-    return image_key(image).rpartition("_")[2].lstrip("0")
+    return image_key(image).rpartition("_")[2].lstrip("0") or "0"
 
 
 def _human(row: dict[str, Any], path: Path, at: int) -> float:
