@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -75,11 +76,14 @@ def _inside(group: tuple[int, ...]) -> set[tuple[int, int]]:
 
 def _needed(found: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """Return the groups without those whose every pair stands in another one."""
-    kept = list(found)
+    held = Counter(pair for group in found for pair in _inside(group))
+    kept = []
     for group in found:
-        others = [_inside(other) for other in kept if other != group]
-        if len(group) > 1 and _inside(group) <= set[tuple[int, int]]().union(*others):
-            kept.remove(group)
+        pairs = _inside(group)
+        if pairs and all(held[pair] > 1 for pair in pairs):
+            held.subtract(pairs)
+        else:
+            kept.append(group)
     return kept
 
 
