@@ -13,7 +13,7 @@ from clipstore.evalset import candidates_of, describe, meet, save
 from clipstore.evaluate import fill
 from clipstore.metrics import recipes
 from clipstore.store import founding
-from clipstore_cli import inputs, opening, options
+from clipstore_cli import inputs, linting, opening, options
 from clipstore_cli.grouped import grouped
 from clipstore_cli.notes import Notes
 from clipstore_cli.settings import Settings
@@ -61,9 +61,10 @@ def add(
         items, ids = _set(opened, evalset_name, files, evalset, settings, read, hints, notes)
         if ids is None and not read:
             inputs.refuse_reading(reading, evalset_name)
+        inputs.refuse_unheard(reading, hints, read, items)
         space = None if model.no_encode else inputs.space_of(model, opened, settings)
         english = inputs.reads_english(model, settings)
-        inputs.lint_systems(read, items, reading, hints, notes, english_only=english)
+        linting.lint_systems(read, items, reading, hints, notes, english_only=english)
         did = save(opened, evalset_name, items, read, ids, replace=replace, missing=evalset.missing, hints=hints)
         for captions in read.values():
             notes.say(describe(captions, meet(captions, items, hints), items))

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Literal
 
 from clipstore import EvalSet
 from clipstore.errors import InputError, UnknownModel
-from clipstore.formats import Captions, Hints, lint, read_captions
+from clipstore.formats import COLUMNAR, Captions, Hints, read_captions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from clipstore.evalset import System
-    from clipstore.formats import LintWarning
     from clipstore.store import Failure, Space, Store
     from clipstore_cli.notes import Notes
     from clipstore_cli.options import ModelOptions, Reading, SetOptions
@@ -171,6 +169,31 @@ def refuse_reading(reading: Reading, name: str) -> None:
         raise InputError(msg)
 
 
+def refuse_unheard(reading: Reading, hints: Hints, read: Mapping[str, Captions], evalset: EvalSet) -> None:
+    """Refuse options that none of the files that were read has use for.
+
+    Raises
+    ------
+    InputError
+        For questions without LLaVA answers, an order without plain lines or rows, columns where there are none.
+    """
+    titles = {one.format for one in read.values()}
+    titles |= {title for title in COLUMNAR if any(f": {title}, " in line for line in evalset.described)}
+    columns = bool(titles & COLUMNAR)
+    heard = {
+        "--questions": (reading.questions, "LLaVA answers" in titles, "LLaVA answers"),
+        "--order": (reading.order, "plain lines" in titles or hints.id_key == "row", "plain lines, or --id-key row"),
+        "--image-col": (reading.image_col, columns, "rows with columns"),
+        "--caption-col": (reading.caption_col, columns, "rows with columns"),
+        "--score-col": (reading.score_col, columns, "rows with columns"),
+    }
+    unheard = [(flag, what) for flag, (given, use, what) in heard.items() if given is not None and not use]
+    if unheard and read:
+        flag, what = unheard[0]
+        msg = f"{flag} is for {what}, and here is {', '.join(sorted(titles))}: leave {flag} out"
+        raise InputError(msg)
+
+
 def read_set(chosen: SetOptions, settings: Settings, hints: Hints) -> EvalSet:
     """Read the eval set of a command.
 
@@ -207,62 +230,6 @@ def reads_english(model: ModelOptions, settings: Settings) -> bool:
     """Say whether the model in force was trained on English alone; by its name, and no for fake."""
     name = (settings.value("model", model.model) or "").lower()
     return not name.startswith("fake") and not any(word in name for word in _MANY_LANGUAGES)
-
-
-def lint_systems(
-    read: dict[str, Captions],
-    evalset: EvalSet,
-    reading: Reading,
-    hints: Hints,
-    notes: Notes,
-    *,
-    english_only: bool = False,
-    saved: Iterable[System] = (),
-) -> None:
-    """Warn of captions that look wrong, against the references of their images.
-
-    Saved systems were looked at when they were added: with ``--strict`` they are looked at again.
-
-    Raises
-    ------
-    InputError
-        With ``--strict``, when there is anything to warn of.
-    """
-    references = {item.key: item.references for item in evalset.items if item.references}
-    found = 0
-    for name, captions in read.items():
-        for warning in lint(captions, _by_caption_id(captions, references, evalset, hints), english_only=english_only):
-            notes.warn(_said(warning) if name == captions.source else f"{name}: {_said(warning)}")
-            found += 1
-    for captions in _as_captions(saved, evalset) if reading.strict else ():
-        for warning in lint(captions, references, english_only=english_only):
-            notes.warn(_said(warning))
-            found += 1
-    if found and reading.strict:
-        count = "1 warning" if found == 1 else f"{found:,} warnings"
-        msg = f"{count} about the captions, and --strict was given: mend the captions, or leave --strict out"
-        raise InputError(msg)
-
-
-def _as_captions(saved: Iterable[System], evalset: EvalSet) -> Iterator[Captions]:
-    for system in saved:
-        rows = [(key, text) for key, text in zip(evalset.keys, system.texts, strict=True) if text is not None]
-        yield Captions(system.name, "saved system", [key for key, _ in rows], [text for _, text in rows])
-
-
-def _said(warning: LintWarning) -> str:
-    shown = "; ".join(f"{key!r}: {text[:60]!r}" for key, text in warning.examples[:2])
-    return f"{warning.message} (such as {shown})" if shown else warning.message
-
-
-def _by_caption_id(
-    captions: Captions, references: dict[str | int, tuple[str, ...]], evalset: EvalSet, hints: Hints
-) -> dict[str | int, tuple[str, ...]]:
-    """Return the references under the captions' own ids."""
-    if not references:
-        return {}
-    met = evalset.rows_of(captions.distinct_ids(), captions.source, hints, missing="skip")
-    return {id_: references[key] for id_, key in met.by_id().items() if key in references}
 
 
 def refuse_submission(layout: str, k: int) -> None:

@@ -13,7 +13,7 @@ from clipstore.evalset import load_systems, systems_in, systems_of
 from clipstore.evaluate.measuring import measure_systems, needs_images, wanted
 from clipstore.evaluate.own_recipe import recipe_of
 from clipstore.evaluate.tagging import tagged
-from clipstore_cli import inputs, opening, options
+from clipstore_cli import inputs, linting, opening, options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -200,13 +200,14 @@ def _fits(name: str, patterns: Sequence[str]) -> bool:
 
 def _measured(store: Store, asked: Asked, settings: Settings, notes: Notes, given: Given) -> Measured:
     items = given.items if asked.tags is None else tagged(given.items, asked.tags, asked.hints)
+    inputs.refuse_unheard(asked.reading, asked.hints, given.read, items)
     inputs.say_set(items, notes)
     for system in given.systems:
         if system.described:
             notes.say(system.described)
     english = inputs.reads_english(asked.model, settings)
     saved = [system for system in given.systems if system.name not in given.read]
-    inputs.lint_systems(given.read, items, asked.reading, asked.hints, notes, english_only=english, saved=saved)
+    linting.lint_systems(given.read, items, asked.reading, asked.hints, notes, english_only=english, saved=saved)
     looks = needs_images(wanted(items, asked.metrics))
     where = inputs.space_of(asked.model, store, settings) if looks else store
     recipe, encode = recipe_of(where, asked.recipe), not asked.model.no_encode

@@ -15,7 +15,7 @@ from clipstore.rerank import Reranked, Stage, save_as, saved_nbest, write
 from clipstore.rerank import rerank as choose
 from clipstore.rerank.saving import dumps
 from clipstore.tables import text
-from clipstore_cli import inputs, opening, options, output
+from clipstore_cli import inputs, linting, opening, options, output
 from clipstore_cli.grouped import grouped
 from clipstore_cli.notes import Notes
 from clipstore_cli.settings import Settings
@@ -149,7 +149,7 @@ def rerank(
         inputs.say_set(items, notes)
         english = inputs.reads_english(model, settings)
         read = {one.source: one for one, name in zip(given, nbest, strict=True) if _is_file(name)}
-        inputs.lint_systems(read, items, reading, hints, notes, english_only=english)
+        linting.lint_systems(read, items, reading, hints, notes, english_only=english)
         where = _where(choosing, model, opened, settings)
         report = None if tuning.report_model is None else inputs.named_space(tuning.report_model, model, opened)
         found = choose(

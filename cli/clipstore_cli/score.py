@@ -12,7 +12,7 @@ from clipstore.errors import InputError
 from clipstore.evalset import load_systems, systems_in, systems_of
 from clipstore.evaluate import Rankings, Scores, score_systems
 from clipstore.evaluate.own_recipe import recipe_of
-from clipstore_cli import inputs, opening, options, output
+from clipstore_cli import inputs, linting, opening, options, output
 from clipstore_cli.grouped import grouped
 from clipstore_cli.notes import Notes
 from clipstore_cli.settings import Settings
@@ -69,13 +69,14 @@ def score(
         if evalset_name is not None:
             items = EvalSet.load(opened, evalset_name)
             read, chosen = _saved(opened, items, given, hints, reading, evalset.missing, empty)
+        inputs.refuse_unheard(reading, hints, read, items)
         inputs.say_set(items, notes)
         for system in chosen:
             if system.described:
                 notes.say(system.described)
         english = all(inputs.reads_english(one, settings) for one in models)
         saved = [system for system in chosen if system.name not in read]
-        inputs.lint_systems(read, items, reading, hints, notes, english_only=english, saved=saved)
+        linting.lint_systems(read, items, reading, hints, notes, english_only=english, saved=saved)
         spaces = inputs.spaces_of(models, opened, settings)
         scores = []
         for space in spaces:

@@ -29,6 +29,7 @@ FIRST_FRAME = "first frame of several"
 
 _ORIENTATION = 0x0112
 _LARGE = "; if it's yours, make it smaller or raise --max-pixels"
+_BOMB = f"has more pixels than allowed (a decompression bomb?){_LARGE}"
 DECODE_ERRORS = (
     OSError,
     SyntaxError,
@@ -169,7 +170,7 @@ def _opened(image: bytes, max_pixels: int) -> tuple[PIL.Image.Image, tuple[str, 
         message = "not an image that Pillow can read"
         raise BadImage(message) from error
     except DECODE_ERRORS as error:
-        message = f"can't be opened ({_words(error)}){_remedy(error)}"
+        message = _BOMB if _is_bomb(error) else f"can't be opened ({_words(error)})"
         raise BadImage(message) from error
     if picture.format == "EPS":
         message = "PostScript is not read, because reading it runs a program; save it as PNG"
@@ -196,7 +197,7 @@ def _loaded(picture: PIL.Image.Image) -> PIL.Image.Image:
     try:
         picture.load()
     except DECODE_ERRORS as error:
-        message = f"can't be decoded ({_words(error)}){_remedy(error)}"
+        message = _BOMB if _is_bomb(error) else f"can't be decoded ({_words(error)})"
         raise BadImage(message) from error
     if 0 in picture.size:
         message = f"has no pixels ({picture.width} x {picture.height})"
@@ -291,9 +292,8 @@ def _pad(picture: PIL.Image.Image, border: tuple[int, int, int, int], fill: int)
     return padded
 
 
-def _remedy(error: BaseException) -> str:
-    is_bomb = isinstance(error, (PIL.Image.DecompressionBombError, PIL.Image.DecompressionBombWarning))
-    return _LARGE if is_bomb else ""
+def _is_bomb(error: BaseException) -> bool:
+    return isinstance(error, (PIL.Image.DecompressionBombError, PIL.Image.DecompressionBombWarning))
 
 
 def _words(error: BaseException) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from clipstore import formats
 from clipstore.errors import InputError, Unpaired
 from clipstore.evalset.folder import Folder
+from clipstore.formats.images import has_image_extension
 from clipstore.formats.keytable import base_name, tidy
 from clipstore.formats.source import is_url
 from clipstore.items import EvalItem, Image
@@ -155,6 +156,9 @@ def _embedded(path: Path, hints: Hints) -> dict[ItemKey, Image]:
     try:
         found = {key: Image(data, str(key)) for key, data in formats.embedded_images(path, hints)}
     except InputError:
+        if has_image_extension(path.name):
+            msg = f"{path}: is one image; --images takes the folder that holds it"
+            raise InputError(msg) from None
         if not hints.shared:
             raise
         found = {key: Image(data, str(key)) for key, data in formats.embedded_images(path)}

@@ -16,6 +16,7 @@ from clipstore.formats.matching import match_keys as match_keys
 from clipstore.formats.reading import Source as Source
 from clipstore.formats.reading import read_captions as read_captions
 from clipstore.formats.reading import read_references as read_references
+from clipstore.formats.registry import COLUMNAR as COLUMNAR
 from clipstore.formats.registry import format_names as format_names
 from clipstore.formats.values import Captions as Captions
 from clipstore.formats.values import Hints as Hints
@@ -27,6 +28,7 @@ from clipstore.formats.writing import save as save
 from clipstore.formats.writing import write as write
 
 __all__ = [
+    "COLUMNAR",
     "ID_KEYS",
     "WRITERS",
     "Captions",

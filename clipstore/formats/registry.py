@@ -44,6 +44,12 @@ FORMATS: tuple[Format, ...] = tuple(
     )
 )  # fmt: skip
 
+COLUMNAR = frozenset(
+    module.FORMAT.title
+    for module in (beams, canonical, coco_results, imagefolder, nocaps, parquet, predictions, rows, tabular)
+)
+"""Titles of formats that hear which columns the user names."""
+
 _SHOWN = 8
 
 

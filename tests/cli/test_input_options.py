@@ -295,3 +295,28 @@ def test_show_shows_the_first_of_an_n_best_system(run, with_beams):
     assert done.code == 0
     assert "beam 0 of 1" in done.out
     assert "wide: the first of several captions was taken" in done.err
+
+
+def test_one_image_is_no_folder(run, desk):
+    """A picture as --images is answered with what goes there."""
+    done = run("score", "a.json", "--images", f"images/{drawn.name(1)}.png")
+    assert done.code == 2
+    assert "is one image; --images takes the folder that holds it" in done.err
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (("--questions", "refs.json"), "--questions is for LLaVA answers, and here is clipscore candidates"),
+        (("--order", "refs.json"), "--order is for plain lines, or --id-key row, and here is clipscore candidates"),
+        (("--caption-col", "x"), "--caption-col is for rows with columns, and here is clipscore candidates"),
+        (("--score-col", "x"), "--score-col is for rows with columns"),
+    ],
+)
+@pytest.mark.parametrize("command", ["score", "compare", "add"])
+def test_options_that_no_file_hears_are_refused(run, given, flags, words, command):
+    """An option that would change nothing is no silent one."""
+    name = ("-t", "mine") if command == "add" else ()
+    done = run(command, "a.json", *name, *given, *flags, "--model", "fake")
+    assert done.code == 2
+    assert words in done.err
