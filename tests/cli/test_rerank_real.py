@@ -17,7 +17,7 @@ def pictures(folder: Path, names: list[str]) -> Path:
     """Draw an image under each name."""
     folder.mkdir()
     for number, name in enumerate(names):
-        drawn.picture(number).save(folder / f"{name}.png")
+        drawn.picture(number).save(folder / f"{name}.jpg")
     return folder
 
 
