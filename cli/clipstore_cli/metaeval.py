@@ -148,6 +148,20 @@ def metaeval(
 
 def _judged(name: str, material: Material, choices: Choices) -> Ratings | Pairs:
     """Read what people said, or make probes, before any store is opened or made."""
+    judged = _read(name, material, choices)
+    flags = {"--gain": choices.gain, "--curve": choices.curve, "--systems": choices.by_system}
+    asked = [flag for flag, wanted in flags.items() if wanted]
+    if asked and not isinstance(judged, Ratings):
+        msg = f"{', '.join(asked)}: {name} holds choices, not ratings"
+        raise InputError(msg)
+    return judged
+
+
+def _read(name: str, material: Material, choices: Choices) -> Ratings | Pairs:
+    other = "--data" if name == PROBE and material.data else "--refs" if name != PROBE and material.refs else ""
+    if other:
+        msg = f"{name} reads no {other}: {PROBE} takes --refs, a benchmark --data; leave {other} out"
+        raise InputError(msg)
     if name == PROBE:
         if material.refs is None:
             msg = "probe: no references: give --refs FILE"
@@ -205,12 +219,8 @@ def _more(
         fields["explain"] = [one.to_dict() for one in found]
         fields["explained"] = variants.nearest(done, found)
         tables.append(variants.table(done, found))
-    wanted = {"--gain": choices.gain, "--curve": choices.curve, "--systems": choices.by_system}
-    if not any(wanted.values()):
+    if not isinstance(done.judged, Ratings) or not done.metrics:
         return fields, tables
-    if not isinstance(done.judged, Ratings):
-        msg = f"{', '.join(flag for flag, asked in wanted.items() if asked)}: {name} holds choices, not ratings"
-        raise InputError(msg)
     if choices.gain:
         gained = gain.information_gain(done, seed=choices.seed)
         fields["gain"] = gained.to_dict()
@@ -220,8 +230,7 @@ def _more(
         curve = references.curve(done.judged, _computed(done), sources, seed=choices.seed)
         fields["curve"] = curve.to_dict()
         tables.append(curve.table())
-        if not choices.gain:
-            _draw(choices, curve.svg())
+        _draw(choices, curve.svg())
     if choices.by_system:
         ranked = systems.rank(done, resamples=choices.resamples, seed=choices.seed)
         fields["systems"] = ranked.to_dict()
@@ -237,8 +246,8 @@ def _check_plot(choices: Choices) -> None:
     """Refuse a drawing that would not be made, or not of the kind that its name says."""
     if choices.plot is None:
         return
-    if not (choices.gain or choices.curve):
-        msg = "--plot draws --gain or --curve: give one of them"
+    if choices.gain == choices.curve:
+        msg = "--plot draws one of --gain and --curve: give one of them"
         raise InputError(msg)
     if choices.plot.suffix.lower() not in {".svg", ".png", ".pdf"}:
         msg = f"{choices.plot}: drawings are SVG, PNG or PDF: name it .svg, .png or .pdf"

@@ -82,8 +82,11 @@ def curve(
     Raises
     ------
     InputError
-        When no row has references.
+        When no row has references, or no metric is computed.
     """
+    if not metrics:
+        msg = f"{judged.name}: a reference curve needs a metric that is computed here, not scores from elsewhere alone"
+        raise InputError(msg)
     most = max(map(len, judged.references))
     if not most:
         msg = f"{judged.name}: a reference curve needs references, and there are none"

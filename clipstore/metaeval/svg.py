@@ -45,6 +45,7 @@ def lines(series: Mapping[str, Sequence[float]], marks: Sequence[str], title: st
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" {_FONT}>',
         f"<title>{escape(title)}</title>",
+        f"<desc>{escape(y_label)} by {escape(x_label)}: {escape(', '.join(series))}</desc>",
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
         f'<text x="{WIDTH / 2:.0f}" y="16" text-anchor="middle" font-weight="bold">{escape(title)}</text>',
         f'<text x="{(WIDTH - _RIGHT + _LEFT) / 2:.0f}" y="{HEIGHT - 8}" text-anchor="middle">{escape(x_label)}</text>',

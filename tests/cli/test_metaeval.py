@@ -256,6 +256,11 @@ def test_to_a_file(run, desk):
         ((*OWN, "--metric", "nowhere:f"), "importable here"),
         ((*OWN, "--scores", "mine"), "write NAME=FILE"),
         (("pairs", "--data", "pairs.jsonl", "--metric", "length", "--gain"), "choices, not ratings"),
+        (("probe", "--refs", "refs.json", "--curve"), "choices, not ratings"),
+        (("probe", "--refs", "refs.json", "--data", "ratings.jsonl"), "probe reads no --data"),
+        ((*OWN, "--refs", "refs.json"), "ratings reads no --refs"),
+        ((*OWN, "--metric", "length", "--curve"), "a metric that is computed here"),
+        ((*OWN, "--metric", "length", "--curve", "--gain", "--plot", "x.svg"), "draws one of --gain and --curve"),
     ],
 )
 def test_wrong_words_are_named(run, words, said):

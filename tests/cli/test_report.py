@@ -50,6 +50,18 @@ def test_images_that_are_left_out_count(reporting, files, capsys, tmp_path):
     assert capsys.readouterr().out.startswith("report.html: 11 of 12 images, 11 pictures, 0.")
 
 
+def test_a_large_file_is_warned_of(reporting, files, capsys, monkeypatch):
+    """Above 20 MB, with what to do; a folder may be as large as it is."""
+    from clipstore.report import onefile
+
+    assert onefile.LARGE == 20_000_000
+    monkeypatch.setattr(onefile, "LARGE", 1000)
+    assert reporting("report", *files, "-o", "report.html") == 0
+    assert "use --cap N, --no-images, or a folder (-o DIR/)" in capsys.readouterr().err
+    assert reporting("report", *files, "-o", "out/") == 0
+    assert "--cap" not in capsys.readouterr().err
+
+
 def test_quiet_prints_nothing(reporting, files, capsys, tmp_path):
     """-q: the file alone."""
     assert reporting("report", *files, "-o", "report.html", "--plots", "figures", "-q") == 0

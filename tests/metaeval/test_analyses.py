@@ -137,6 +137,13 @@ def test_probes_of_your_own_words():
         probes.probe(REFERENCES, {"medium": [["opera", "ballet"]]})
 
 
+def test_a_plot_describes_itself():
+    """What a screen reader is told: a title, and what is drawn by what."""
+    root = ET.fromstring(svg.lines({"a<b": [1, 2]}, ["x", "y"], "Title", "refs", "tau"))
+    said = {one.tag.rpartition("}")[2]: one.text for one in root if one.tag.endswith(("title", "desc"))}
+    assert said == {"title": "Title", "desc": "tau by refs: a<b"}
+
+
 def test_no_two_ticks_of_a_plot_read_alike():
     """Where values lie close together, ticks have the digits that tell them apart."""
     drawing = svg.lines({"a": [0.5346, 0.5370, 0.5372]}, ["1", "2", "3"], "t", "x", "y")
