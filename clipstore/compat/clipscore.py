@@ -121,12 +121,12 @@ def report(space: Space, asked: argparse.Namespace, given: tuple[EvalSet, Captio
         metrics += ["ref-clip-s", *(_OTHERS if asked.compute_other_ref_metrics else ())]
     found = measure(space, {_NAME: captions}, evalset, metrics)
     numbers = _Numbers.of(space, found, strict=asked.strict_official and bool(asked.references_json))
-    print(f"CLIPScore: {numbers.clip.mean(dtype=np.float64):.4f}")
-    if numbers.ref is not None:
-        print(f"RefCLIPScore: {numbers.ref.mean(dtype=np.float64):.4f}")
     for metric, shown in _OTHERS.items():
         if metric in found.measures and (value := found.measures[metric].values()[0]) is not None:
             print(f"{shown}: {value:.4f}")
+    print(f"CLIPScore: {numbers.clip.mean(dtype=np.float64):.4f}")
+    if numbers.ref is not None:
+        print(f"RefCLIPScore: {numbers.ref.mean(dtype=np.float64):.4f}")
     if asked.save_per_instance is not None:
         save(Path(asked.save_per_instance), json.dumps(numbers.per_instance()).encode())
     for line in [*found.warnings, *found.notes, *numbers.signatures]:
