@@ -151,6 +151,8 @@ def compare(
     """
     settings = Settings.read()
     notes = Notes(quiet=common.quiet)
+    output.check(out, gates.junit, gates.per_item, gates.bundle)
+    checks.check_asked(gates.fail_under or (), gates.fail_on_drop or (), tests.baseline)
     hints = inputs.hints_of(reading, settings)
     asked = Asked(
         tuple(systems or ()), tuple(evalset_name or ()), showing.metric, evalset, model, reading, hints, empty,

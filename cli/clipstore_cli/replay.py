@@ -32,6 +32,7 @@ def replay(
     Hashes of images, references, captions and weights come first, and the first that differs is
     named; then means must be exact, intervals and p within Monte Carlo error. Exit 1 where not.
     """
+    output.check(out)
     settings = Settings.read()
     notes = Notes(quiet=common.quiet)
     try:

@@ -44,6 +44,7 @@ def show(
     out: options.Out = None,
 ) -> int:
     """Show one image: references, every system's caption with scores and rank, what differs from the best."""
+    output.check(out)
     settings = Settings.read()
     notes = Notes(quiet=common.quiet)
     with opening.open_store(common.store, settings, notes, create=False) as opened, notes:

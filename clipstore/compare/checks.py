@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from clipstore.compare.parts import Part
     from clipstore.compare.results import Comparison
 
+_NO_BASELINE = "--fail-on-drop compares with a baseline: name it with --baseline"
 _YES, _NO = "\N{WHITE HEAVY CHECK MARK}", "\N{CROSS MARK}"
 
 
@@ -68,6 +69,19 @@ def limits(given: Sequence[str], lead: str) -> dict[str, float]:
     return out
 
 
+def check_asked(under: Sequence[str], drops: Sequence[str], baseline: str | None) -> None:
+    """Refuse checks that can't be made, before anything is measured for them.
+
+    Raises
+    ------
+    InputError
+        When a limit is no number or of no metric, or a drop has nothing to drop from.
+    """
+    limits([*under, *drops], "clip-s")
+    if drops and baseline is None:
+        raise InputError(_NO_BASELINE)
+
+
 def under(comparison: Comparison, least: Mapping[str, float]) -> list[Check]:
     """Check that every system's value is at least the limit of its metric; raw values, as in the JSON.
 
@@ -99,8 +113,7 @@ def drops(comparison: Comparison, most: Mapping[str, float]) -> list[Check]:
         When there is no baseline, or a metric is not in the comparison or has no test.
     """
     if comparison.baseline is None:
-        msg = "--fail-on-drop compares with a baseline: name it with --baseline"
-        raise InputError(msg)
+        raise InputError(_NO_BASELINE)
     out = []
     for part, board in zip(comparison.parts, comparison.boards, strict=True):
         for metric, limit in most.items():

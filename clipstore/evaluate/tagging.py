@@ -32,7 +32,10 @@ def tagged(evalset: EvalSet, path: str | os.PathLike[str], hints: Hints | None =
     file = Path(path)
     try:
         text = file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        msg = f"can't read {file}: {(error.strerror or str(error)).lower()}"
+        raise BadFormat(msg) from error
+    except UnicodeDecodeError as error:
         msg = f"{file.name}: can't be read as text: {error}"
         raise BadFormat(msg) from error
     dialect = "excel-tab" if "\t" in text.partition("\n")[0] else "excel"

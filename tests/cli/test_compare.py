@@ -253,3 +253,26 @@ def test_saved_runs_are_replayed(command, tmp_path, capsys):
     saved(tmp_path, "coco", {"one": drawn.captions(COUNT), "two": drawn.captions(COUNT, "the first words on")})
     assert command("compare", "-t", "coco", "ours=two,one", *QUICK, "--json", "-o", "report.json") == 0
     assert command("replay", "report.json") == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--bundle", "no/run.zip"), "can't write no/run.zip: its folder does not exist"),
+        (("--junit", "no/checks.xml"), "can't write no/checks.xml: its folder does not exist"),
+        (("--per-item", "no/rows.parquet"), "can't write no/rows.parquet: its folder does not exist"),
+        (("-o", "no/table.txt"), "can't write no/table.txt: its folder does not exist"),
+        (("--fail-under", "clip-s=high"), "'high' is no number"),
+        (("--fail-under", "beauty=1"), "no metric is called 'beauty'"),
+        (("--fail-on-drop", "0.1"), "name it with --baseline"),
+        (("--tags", "no.csv", "--slice-by", "x"), "can't read no.csv: no such file or directory"),
+    ],
+    ids=lambda one: one[0] if isinstance(one, tuple) else "",
+)
+def test_what_can_not_be_done_is_said_first(command, files, capsys, more, said):
+    """Files that can't be written and checks that can't be made: exit 2 before anything is encoded or shown."""
+    assert command("compare", "blip.json", "ofa.json", *files, *QUICK, *more) == 2
+    out, err = capsys.readouterr()
+    assert said in err
+    assert out == ""
+    assert "encoded" not in err
