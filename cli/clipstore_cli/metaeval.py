@@ -110,9 +110,13 @@ def metaeval(
     settings = Settings.read()
     notes = Notes(quiet=common.quiet)
     _check_plot(choices)
+    output.check(out)
     metrics = metrics_of(material.metric)
     judged = _judged(name, material, choices)
     asked = chosen(metrics.names, extra=bool(material.scores or metrics.own), images=material.images is not None)
+    if not (asked or metrics.own or material.scores):
+        msg = "--metric none leaves nothing to evaluate: add --scores NAME=FILE, or --metric MODULE:NAME"
+        raise InputError(msg)
     looks = material.images is not None and (needs_images(asked) or bool(metrics.scorers))
     with _store(common.store, settings, notes, needed=looks) as store, notes:
         where: Space | Store = store

@@ -257,6 +257,8 @@ def test_to_a_file(run, desk):
         ((*OWN, "--scores", "mine"), "write NAME=FILE"),
         (("pairs", "--data", "pairs.jsonl", "--metric", "length", "--gain"), "choices, not ratings"),
         (("probe", "--refs", "refs.json", "--curve"), "choices, not ratings"),
+        ((*OWN, "--metric", "none"), "leaves nothing to evaluate"),
+        ((*OWN, "--metric", "length", "-o", "nowhere/table.txt"), "its folder does not exist"),
         (("probe", "--refs", "refs.json", "--data", "ratings.jsonl"), "probe reads no --data"),
         ((*OWN, "--refs", "refs.json"), "ratings reads no --refs"),
         ((*OWN, "--metric", "length", "--curve"), "a metric that is computed here"),

@@ -172,6 +172,16 @@ def test_another_recipe(store, few):
     assert "recipe:raw" in done["clip-s"].signature
 
 
+def test_pac_s_goes_by_its_name(store, few):
+    """With the recipe of PAC-S the table says so, and what is published of PAC-S stands beside."""
+    judged, folder, _ = few
+    space = store.custom_space(FakeEncoder(), "fake")
+    named = replace(judged, name="flickr8k-expert")
+    done = metaeval(named, space, images=folder, metrics=["clip-s", "ref-clip-s"], recipe="pac-s", resamples=0)
+    assert [row[0] for row in done.table().rows] == ["PAC-S", "RefPAC-S"]
+    assert (done["clip-s"].published.values["tau_c"], done["ref-clip-s"].published.values["tau_c"]) == (54.3, 55.9)
+
+
 def test_an_own_function_must_give_a_number_each(store, few):
     """A function that returns too few is named."""
     with pytest.raises(InputError, match="mine gave numbers"):
