@@ -46,7 +46,9 @@ class Choosing:
         float | None, typer.Option("--clip-weight", min=0, max=1, help="Weight of CLIP-S in mix; else 0.5 or tuned.")
     ] = None
     fuse: Annotated[str | None, typer.Option("--fuse", help="What rrf joins, such as clip,logp,mbr.")] = None
-    k: Annotated[int, typer.Option("-k", min=1, help="Captions to keep of each image.")] = 1
+    k: Annotated[
+        int | None, typer.Option("-k", min=1, help="Captions to keep of each image: 1, or as a cascade's last model.")
+    ] = None
     mmr: Annotated[
         float | None, typer.Option("--mmr", min=0, max=1, help="With -k: diverse ones, lambda 1 = best only.")
     ] = None
@@ -57,6 +59,12 @@ class Choosing:
         Literal["auto", "beams", "samples"],
         typer.Option("--candidates-are", help="Ordered beams or samples, for the gain curve."),
     ] = "auto"
+
+    @property
+    def kept(self) -> int:
+        """How many captions of an image are kept."""
+        last = (self.cascade or "").rpartition(":")[2].strip()
+        return self.k or (int(last) if last.isdecimal() else 1)
 
     @property
     def method(self) -> str:
@@ -133,7 +141,7 @@ def rerank(
         msg = "--format parquet needs -o FILE: it is no text"
         raise InputError(msg)
     if out is not None or save is None:
-        inputs.refuse_submission(_format(format_, out), choosing.k)
+        inputs.refuse_submission(_format(format_, out), choosing.kept)
     output.check(out)
     if evalset_name is None:
         given = tuple(read_captions(one, hints) for one in nbest)

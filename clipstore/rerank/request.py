@@ -50,6 +50,10 @@ class Request:
             (self.k >= 1, f"-k counts captions of an image, 1 or more, not {self.k}"),
             (self.mmr is None or 0 <= self.mmr <= 1, f"--mmr takes a lambda between 0 and 1, not {self.mmr}"),
             (self.mmr is None or self.k > 1, "--mmr chooses several captions of an image: give -k 2 or more"),
+            (
+                not self.stages or self.k <= self.stages[-1].keep,
+                f"-k {self.k} asks for more captions than the last stage of --cascade keeps: give it a larger number",
+            ),
             (not self.stages or self.mmr is None, "--mmr and --cascade can't be joined: give one of them"),
             (self.mmr is None or self.space is not None, "--mmr compares captions by a model: name one with --model"),
         ):

@@ -56,7 +56,7 @@ def rerank(
     tune_refs: formats.Source | EvalSet | None = None,
     target: str | None = None,
     allow_circular: bool = False,
-    k: int = 1,
+    k: int | None = None,
     mmr: float | None = None,
     cascade: Sequence[Stage] | None = None,
     fuse: Sequence[str] | None = None,
@@ -94,7 +94,8 @@ def rerank(
     allow_circular
         Tune on CLIP-S of the selector's own model all the same.
     k, mmr
-        How many captions of each image to keep, the best first; with ``mmr`` (lambda) diverse ones.
+        How many captions of each image to keep, the best first; None: one, or what the last stage of a cascade
+        keeps. With ``mmr`` (lambda) diverse ones.
     cascade
         Stages in place of ``by``: each keeps the best of what the one before kept; a
         :class:`clipstore.encoders.protocol.PairScorer` may be one.
@@ -118,7 +119,9 @@ def rerank(
     """
     switches = Switches(recipe, encode, progress)
     space = where if isinstance(where, Space) else None
-    request = Request(space, report_space, tuple(cascade or ()), _method(by or "clip"), k, mmr, switches)
+    stages = tuple(cascade or ())
+    most = k if k is not None else stages[-1].keep if stages else 1
+    request = Request(space, report_space, stages, _method(by or "clip"), most, mmr, switches)
     request.check()
     tuning = {"--tune-refs": tune_refs is not None, "--target": target is not None, "--allow-circular": allow_circular}
     request.refuse_idle(by=by is not None, fuse=fuse is not None, weight=clip_weight is not None)

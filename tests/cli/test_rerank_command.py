@@ -100,6 +100,9 @@ def test_cascade_and_another_judge(run: Run, given: list[str], beams: str) -> No
     assert done.json["signature"]["stages"] == "fake:32:2,fake:1"
     assert done.json["gain"]["upper_bound"] is False
     assert run("rerank", beams, *given, "--cascade", "fake").code == 2
+    two = run("rerank", beams, *given, "--cascade", "fake:32:3,fake:2")
+    assert [json.loads(line)["rank"] for line in two.out.splitlines()] == [0, 1] * N
+    assert "-k 2" in run("rerank", beams, *given, "--cascade", "fake:32:3,fake:2", "-o", "picks.json").err
 
 
 def test_mix_tunes_its_weight(run: Run, given: list[str], beams: str) -> None:

@@ -188,6 +188,19 @@ def test_a_cascade_that_keeps_all_is_the_last_model_alone(
     assert "stages:fake:4,fake:32:1" in str(found.signature)
 
 
+def test_the_last_stage_says_how_many_are_kept(space: Space, other: Space, evalset: EvalSet, nbest: Rows) -> None:
+    """Its number is the number of captions, the best first by its own scores; -k may ask for fewer, not for more."""
+    stages = [Stage(space, 3), Stage(other, 2)]
+    found = rerank(None, nbest, evalset, cascade=stages)
+    assert [pick.rank for pick in found] == [0, 1] * 6
+    for key in evalset.keys:
+        first, second = (pick.score for pick in found if pick.key == key)
+        assert first >= second
+    assert rerank(None, nbest, evalset, cascade=stages, k=1).captions == found.captions
+    with pytest.raises(InputError, match=r"-k 3 .* --cascade"):
+        rerank(None, nbest, evalset, cascade=stages, k=3)
+
+
 def test_a_cascade_encodes_survivors_only(store: Store, space: Space, evalset: EvalSet, nbest: Rows) -> None:
     """The second model sees one candidate of each image, and that one is picked."""
     watched = drawn.Watched(16)
