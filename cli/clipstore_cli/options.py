@@ -157,7 +157,7 @@ class SetOptions:
 
     images: Annotated[
         Path | None,
-        typer.Option("--images", help="Folder of images; or a Parquet file or tar.", metavar="DIR"),
+        typer.Option("--images", help="Folder of images; or Parquet or tar: a file, a folder, a glob.", metavar="DIR"),
     ] = None
     refs: Annotated[Path | None, typer.Option("--refs", help="References.", metavar="FILE")] = None
     annotations: Annotated[

@@ -101,7 +101,9 @@ def check(table: Table, source: str) -> None:
     """
     if not set(map(type, table.ids)) <= _ID_TYPES:
         row = next(row for row, key in enumerate(table.ids) if type(key) not in _ID_TYPES)
-        _refuse(source, table.where(row), f"the image id is {kind_of(table.ids[row])}, not a string or a whole number")
+        found: object = table.ids[row]
+        shown = f"the number {found}" if isinstance(found, float) else kind_of(found)
+        _refuse(source, table.where(row), f"the image id is {shown}, not a string or a whole number")
     odd = next((key for key in table.images or () if type(key) not in _ID_TYPES), None)
     if odd is not None or None in (table.images or ()):
         _refuse(source, "an image without captions", f"its id is {kind_of(odd)}, not a string or a whole number")
