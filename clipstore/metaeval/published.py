@@ -101,7 +101,10 @@ _FOIL: Final = {
 _ABSTRACT: Final = {"clip-s": 68.0, "meteor": 79.0, "cider": 79.0, "length": 53.0}
 CATEGORIES: Final = ("HC", "HI", "HM", "MM", "mean")
 
-_ALIASES: Final = {"clipscore": "clip-s", "refclipscore": "ref-clip-s", "pacscore": "pac-s", "refpacscore": "ref-pac-s"}
+_ALIASES: Final = {
+    "clipscore": "clip-s", "refclipscore": "ref-clip-s", "refclip-s": "ref-clip-s",
+    "pacscore": "pac-s", "refpacscore": "ref-pac-s", "refpac-s": "ref-pac-s",
+}  # fmt: skip
 
 
 def published(benchmark: str, metric: str) -> Published | None:
