@@ -6,9 +6,9 @@ n-best -> candidates in flat columns -> a selector's score of each -> picks -> g
 from clipstore.rerank.cascade import Stage as Stage
 from clipstore.rerank.gain import Gain as Gain
 from clipstore.rerank.guards import Guards as Guards
+from clipstore.rerank.reranker import Reranker as Reranker
 from clipstore.rerank.results import Pick as Pick
 from clipstore.rerank.results import Reranked as Reranked
-from clipstore.rerank.reward import Reranker as Reranker
 from clipstore.rerank.reward import RewardScorer as RewardScorer
 from clipstore.rerank.saving import FORMATS as FORMATS
 from clipstore.rerank.saving import save_as as save_as

@@ -17,12 +17,11 @@ from clipstore.evaluate import fill
 from clipstore.evaluate.own_recipe import recipe_of
 from clipstore.metrics import clip_s
 from clipstore.rerank.memory import Memory
-from clipstore.rerank.ragged import Ragged
 from clipstore.rerank.tensors import as_tensor
 from clipstore.store.progress import silent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from clipstore.arrays import Ids, Scores, Vectors
     from clipstore.evalset import EvalSet
@@ -47,7 +46,7 @@ class RewardScorer:
     space
         The vectors of one encoder.
     evalset
-        The training images, closed: their ids are what calls name. Images without a vector are
+        The training images, closed: their ids are what calls name, a number as int or str. Images without a vector are
         encoded now; from then on they come from memory.
     recipe
         How a cosine becomes a score; None: the model's own.
@@ -93,7 +92,9 @@ class RewardScorer:
             raise InputError(msg)
         distinct, rows = np.unique(np.array(filled.ready, np.int64), return_inverse=True)
         self._images = space.gather_images(distinct)
+        self._count = len(evalset.keys)
         self._row: dict[ItemKey, int] = dict(zip(evalset.keys, rows.tolist(), strict=True))
+        self._row = {**{_twin(key): row for key, row in self._row.items()}, **self._row}
         self._shelf = space.shelf("text")
         self._memory = Memory(space.dim, remember)
         if tower is not None:
@@ -161,9 +162,7 @@ class RewardScorer:
         try:
             return np.fromiter(map(self._row.__getitem__, image_ids), np.int64, len(image_ids))
         except KeyError as error:
-            msg = (
-                f"image {error.args[0]!r} is not in the set that the rewards were made for ({len(self._row):,} images)"
-            )
+            msg = f"image {error.args[0]!r} is not in the set that the rewards were made for ({self._count:,} images)"
             raise InputError(msg) from None
 
     def _rewards(self, rows: Ids, captions: Sequence[str]) -> Scores:
@@ -185,7 +184,7 @@ class RewardScorer:
     def _missing(self, captions: Sequence[str]) -> list[str]:
         """Return each caption that memory lacks, once; empty ones are never looked up."""
         memory = self._memory
-        return [caption for caption in dict.fromkeys(captions) if caption not in memory and not _blank(caption)]
+        return [caption for caption in dict.fromkeys(captions) if caption not in memory and not blank(caption)]
 
     def _scores(self, rows: Ids, places: Ids) -> Scores:
         cosines = clip_s.similarities(self._images, rows, self._memory.vectors, places)
@@ -217,7 +216,7 @@ class RewardScorer:
 
     def _check(self, tower: Tower, evalset: EvalSet) -> None:
         """Compare the trainer's tower with stored vectors of references, as far as there are any."""
-        texts = list(dict.fromkeys(text for item in evalset.items for text in item.references if not _blank(text)))
+        texts = list(dict.fromkeys(text for item in evalset.items for text in item.references if not blank(text)))
         strings = [self._clean(self._recipe.prefix + text) for text in texts]
         vector_keys = np.array(content_keys.text_ids(strings), np.int64)
         stored = np.flatnonzero(self._shelf.contains(vector_keys))[:_CHECKED]
@@ -233,7 +232,15 @@ class RewardScorer:
             raise FingerprintMismatch(msg)
 
 
-def _blank(caption: str) -> bool:
+def _twin(key: ItemKey) -> ItemKey:
+    """Return the same number as the other type: a JSON object has ``"391895"`` where a trainer has ``391895``."""
+    if isinstance(key, int):
+        return str(key)
+    return int(key) if key.isdecimal() and str(int(key)) == key else key
+
+
+def blank(caption: str) -> bool:
+    """Say whether a caption holds nothing but white space."""
     return not caption or caption.isspace()
 
 
@@ -252,47 +259,3 @@ def _others(rows: Ids, rewards: Scores) -> Scores:
     sums = np.bincount(which, weights=rewards)
     others = (sums[which] - rewards) / np.maximum(counts[which] - 1, 1)
     return np.where(counts[which] > 1, others, 0).astype(np.float32)
-
-
-@final
-class Reranker:
-    """Picks the best of several captions of each image, over and over, by a :class:`RewardScorer`.
-
-    Parameters
-    ----------
-    scorer
-        Who scores.
-    """
-
-    def __init__(self, scorer: RewardScorer) -> None:
-        self._scorer = scorer
-
-    def __call__(self, image_ids: Sequence[ItemKey], candidates: Sequence[Sequence[str]]) -> tuple[Ids, Scores]:
-        """Return the place of the best candidate of each image, and its reward.
-
-        Parameters
-        ----------
-        image_ids
-            One an image.
-        candidates
-            One or more captions of each; a tie goes to the earlier.
-
-        Raises
-        ------
-        InputError
-            When an image has none, or an id is not of the set.
-        """
-        counts = [len(one) for one in candidates]
-        if len(image_ids) != len(counts) or not all(counts):
-            msg = f"every image needs candidates: {len(image_ids):,} ids, {sum(count > 0 for count in counts):,} lists"
-            raise InputError(msg)
-        lists = Ragged.of_counts(np.array(counts, np.int64))
-        flat = [text for one in candidates for text in one]
-        rewards: Scores = self._scorer(_repeated(image_ids, counts), flat)
-        written = np.array([not _blank(text) for text in flat], np.bool_)
-        best = lists.best(np.where(written, rewards, -np.inf))
-        return best - lists.starts, rewards[best]
-
-
-def _repeated(image_ids: Iterable[ItemKey], counts: Iterable[int]) -> list[ItemKey]:
-    return [key for key, count in zip(image_ids, counts, strict=True) for _ in range(count)]

@@ -160,6 +160,20 @@ def test_what_cant_be_rewarded(space: Space, scorer: RewardScorer, tmp_path: Pat
         RewardScorer(space, EvalSet.read(images=folder, refs=drawn.references(6)))
 
 
+def test_a_number_is_an_id_as_int_and_as_str(space: Space, tmp_path: Path) -> None:
+    """References of a JSON object have strings where a trainer has numbers; where both are ids they stay apart."""
+    folder = drawn.draw(tmp_path / "numbered", 3)
+    images = {str(i): folder / f"{drawn.name(i)}.png" for i in range(2)}
+    scorer = RewardScorer(space, EvalSet.read(images=images, refs={key: ["a"] for key in images}))
+    assert scorer([0, 1], ["a", "b"]).tolist() == scorer(["0", "1"], ["a", "b"]).tolist()
+    with pytest.raises(InputError, match=r"image 2 is not in the set .*\(2 images\)"):
+        scorer([2], ["a"])
+    both = {7: folder / f"{drawn.name(1)}.png", "7": folder / f"{drawn.name(2)}.png"}
+    apart = RewardScorer(space, EvalSet.read(images=both).of_all_images())
+    assert apart([7], ["b"]).tolist() == scorer([1], ["b"]).tolist()
+    assert apart(["7"], ["b"]).tolist() != apart([7], ["b"]).tolist()
+
+
 def test_a_reranker_picks_the_largest_reward(scorer: RewardScorer) -> None:
     """Ragged lists, the earlier of equals, an empty caption last."""
     places, rewards = Reranker(scorer)(KEYS[:3], [["a", "b"], ["", "c", "c"], [" "]])
