@@ -124,5 +124,6 @@ def _refuse_unreadable(identified: Identified) -> None:
     if identified.failures:
         first = "; ".join(f"{one.name}: {one.reason}" for one in identified.failures[:5])
         count = len(identified.failures)
-        msg = f"{count:,} image{'s' if count > 1 else ''} can't be read, so the set can't be saved ({first})"
+        what = f"{count:,} image{'s' if count > 1 else ''} can't be read, so the set can't be saved ({first})"
+        msg = f"{what}: mend them, or leave their ids out of references and captions"
         raise InputError(msg)

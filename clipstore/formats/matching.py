@@ -115,10 +115,11 @@ def _file_kinds(
     wanted = _wanted(hints)
     names = [keytable.base_name(path) for path in files]
     stems = [keytable.stem(name) for name in names]
+    as_names, as_stems = _said(ids, wanted)
     makers: dict[str, Callable[[], Resolved]] = {
-        "name": lambda: keytable.by_text("file name", "name", ids, names),
+        "name": lambda: keytable.by_text("file name", "name", as_names, names),
         "path": lambda: keytable.by_path(ids, files),
-        "stem": lambda: keytable.by_text("stem of file name", "stem", ids, stems),
+        "stem": lambda: keytable.by_text("stem of file name", "stem", as_stems, stems),
         "annotation": lambda: keytable.by_annotation(ids, files, names, file_names or {}),
         "number": lambda: keytable.by_number(ids, stems, forced=wanted == "number"),
     }
@@ -131,6 +132,13 @@ def _file_kinds(
         wanted = "annotation"
     wanted = None if wanted == "id" else wanted  # ids of an eval set; files have none
     return [make() for flag, make in makers.items() if wanted in {None, flag}]
+
+
+def _said(ids: list[ItemKey], wanted: str | None) -> tuple[list[ItemKey], list[ItemKey]]:
+    """Return ids as names and as stems: as they are, or where the user says so what is left of a path or file name."""
+    names: list[ItemKey] = [keytable.base_name(keytable.tidy(str(key))) for key in ids] if wanted == "name" else ids
+    stems: list[ItemKey] = [_bare(str(key)) for key in ids] if wanted == "stem" else ids
+    return names, stems
 
 
 def _key_kinds(

@@ -84,6 +84,19 @@ def test_stem_of_two_files_is_refused_and_both_are_named() -> None:
     assert match(["c.png"], ["c.jpg", "c.png"]).paths == ["c.png"]
 
 
+def test_a_kind_that_the_user_names_takes_ids_for_what_they_hold() -> None:
+    """Paths of another tree meet by name, files saved again in another container by stem: when the user says so."""
+    moved, again = ["/old/x/a.jpg", "old\\x\\b.jpg"], ["x/a.jpg", "b.tif"]
+    with pytest.raises(InputError, match=r"--id-key path, name, stem or number"):
+        match(moved, ["new/a.jpg", "new/b.jpg"])
+    assert match(moved, ["new/a.jpg", "new/b.jpg"], hints=Hints(id_key="name")).paths == ["new/a.jpg", "new/b.jpg"]
+    with pytest.raises(InputError, match=r"--id-key path, name, stem or number"):
+        match(again, ["a.png", "b.png"])
+    assert match(again, ["a.png", "b.png"], hints=Hints(id_key="stem")).paths == ["a.png", "b.png"]
+    with pytest.raises(InputError, match=r"shares 'a.png' with another id"):
+        match(["x/a.jpg", "y/a.jpg"], ["a.png", "b.png"], hints=Hints(id_key="stem"))
+
+
 def test_a_path_without_extension_that_fits_two_files_is_refused() -> None:
     """``v/a`` could be ``v/a.jpg`` or ``v/a.png``; a file called so itself is meant first, ``v/a.jpg`` is no ``v/a.png``."""
     with pytest.raises(InputError, match=r"'v/a' fits 'v/a.jpg' and 'v/a.png'"):
