@@ -46,8 +46,8 @@ class RewardScorer:
     space
         The vectors of one encoder.
     evalset
-        The training images, closed: their ids are what calls name, a number as int or str. Images without a vector are
-        encoded now; from then on they come from memory.
+        The training images; of a folder alone all. Their ids are what calls name, a number as int or str.
+        Images without a vector are encoded now; from then on they come from memory.
     recipe
         How a cosine becomes a score; None: the model's own.
     keep
@@ -82,6 +82,10 @@ class RewardScorer:
         self._space, self._recipe, self._keep, self._tower = space, recipe_of(space, recipe), keep, tower
         if self._recipe.tokenised:
             msg = f"recipe {self._recipe.name} runs Java for new captions: a reward takes another, such as hessel2021"
+            raise InputError(msg)
+        evalset = evalset.of_all_images()
+        if evalset.is_open:
+            msg = "nothing says which images the rewards are for: give the set images, or references that name them"
             raise InputError(msg)
         self._clean = canonical.cleaner(space.fingerprint.cleaning)
         filled = fill(space, evalset.without_references(), (), self._recipe, progress=progress)

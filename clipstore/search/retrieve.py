@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from clipstore.errors import InputError
 from clipstore.evaluate import fill
 from clipstore.evaluate.own_recipe import recipe_of
 from clipstore.formats import Captions, Row
@@ -111,7 +112,7 @@ def retrieve(
     space
         The vectors of one encoder.
     evalset
-        A closed eval set with images.
+        An eval set with images; of a folder alone all of them.
     pool
         The captions.
     k
@@ -128,10 +129,14 @@ def retrieve(
     Raises
     ------
     InputError
-        When the pool holds nothing.
+        When the pool holds nothing, or the set no images.
     NotStored
         When something is missing and ``encode`` is False.
     """
+    evalset = evalset.of_all_images()
+    if evalset.is_open:
+        msg = "nothing says which images are to get a caption: give the set images"
+        raise InputError(msg)
     filled = fill(space, evalset.without_references(), (), recipe_of(space, recipe), encode=encode, progress=progress)
     rows = [row for row, id_ in enumerate(filled.ready) if id_ is not None]
     ids = np.array([id_ for id_ in filled.ready if id_ is not None], np.int64)

@@ -174,6 +174,14 @@ def test_a_number_is_an_id_as_int_and_as_str(space: Space, tmp_path: Path) -> No
     assert apart(["7"], ["b"]).tolist() != apart([7], ["b"]).tolist()
 
 
+def test_a_folder_alone_is_enough(space: Space, evalset: EvalSet, tmp_path: Path) -> None:
+    """All of its images, by their stems; nothing at all is refused."""
+    alone = RewardScorer(space, EvalSet.read(images=tmp_path / "images"))
+    assert alone(KEYS[:2], ["a", "b"]).tolist() == RewardScorer(space, evalset)(KEYS[:2], ["a", "b"]).tolist()
+    with pytest.raises(InputError, match="which images"):
+        RewardScorer(space, EvalSet.read())
+
+
 def test_a_reranker_picks_the_largest_reward(scorer: RewardScorer) -> None:
     """Ragged lists, the earlier of equals, an empty caption last."""
     places, rewards = Reranker(scorer)(KEYS[:3], [["a", "b"], ["", "c", "c"], [" "]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import drawn
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import clipstore as cs
 from clipstore import EvalSet, Store
+from clipstore.errors import InputError
 from clipstore.evalset import load_systems, save
 from clipstore.formats import read_captions
 from clipstore.search import Approximate, TextPool, retrieve
@@ -54,6 +56,14 @@ def test_an_images_own_captions_can_be_left_out(filled: Space, evalset: EvalSet)
     found = retrieve(filled, evalset, alone, exclude_own=True)
     assert found.empty == (evalset.keys[0],)
     assert len(found.captions) == 5
+
+
+def test_a_folder_alone_is_a_set(filled: Space, evalset: EvalSet, tmp_path: Path) -> None:
+    """All of its images; nothing at all is refused."""
+    alone = retrieve(filled, EvalSet.read(images=tmp_path / "images"), pool_of(filled))
+    assert alone.captions == retrieve(filled, evalset, pool_of(filled)).captions
+    with pytest.raises(InputError, match="which images"):
+        retrieve(filled, EvalSet.read(), pool_of(filled))
 
 
 def test_several_captions_an_image(filled: Space, evalset: EvalSet) -> None:
