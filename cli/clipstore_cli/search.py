@@ -236,7 +236,7 @@ def retrieve(
         inputs.refuse_submission(format_, k)
     output.check(out)
     if evalset_name is None:
-        items = inputs.read_set(evalset, settings, hints)
+        items = inputs.read_set(evalset, settings, hints).of_all_images()
     else:
         inputs.refuse_files(evalset, evalset_name)
     with opening.open_store(common.store, settings, notes) as opened, notes:

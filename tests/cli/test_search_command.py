@@ -108,6 +108,7 @@ def test_options_that_would_do_nothing_are_refused(run: Run, five: str, words: s
 def test_a_folder_alone_can_be_retrieved_for(run: Run, five: str) -> None:
     """All of its images are the set, called by their stems; JSON lines hold rank and cosine."""
     done = run("retrieve", "--images", "images", *FAKE, "--format", "jsonl")
+    assert "not in the eval set" not in done.err
     assert done.code == 0, done.err
     rows = [json.loads(line) for line in done.out.splitlines()]
     assert [row["image"] for row in rows] == [drawn.name(i) for i in range(8)]
