@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
+import numpy.typing as npt
 
 from clipstore.significance import adjust
 
@@ -27,6 +28,9 @@ _SIGMAS: Final = 5.0
 _END: Final = 0.68
 # An end of a rank interval may move by one, and by one more for each so many systems.
 _RANKS: Final = 10
+
+# Items with more distinct values than this have means as fine as any.
+_FEW: Final = 64
 
 _PLAIN: Final = ("n", "test", "exact", "identical", "resamples", "epsilon")
 
@@ -90,26 +94,27 @@ def findings(report: Mapping[str, Any], again: Comparison) -> list[Finding]:
     found = [_choices(report, now), _entries(report, now)]
     if not found[-1].same:
         return found
-    means, ends = _Worst("means"), _Worst("intervals")
+    means, ends, ranks = _Worst("means"), _Worst("intervals"), _Worst("rank intervals")
     counts, effects, ps = _Worst("wins, ties, losses"), _Worst("effect sizes"), _Worst("p values")
     draws = report["settings"]["resamples"]
-    for said, other, where in _systems(report, now):
+    for said, other, step, where in _systems(report, now, again):
         means.equal(said["n"], other["n"], f"n of {where}")
         means.add(said["mean"], other["mean"], EXACT, where)
         for one, two in zip(said.get("runs", []), other.get("runs", []), strict=False):
             means.add(one, two, EXACT, f"runs of {where}")
         means.add(said.get("runs_sd"), other.get("runs_sd"), EXACT, f"runs of {where}")
-        _interval(ends, said["ci"], other["ci"], draws, where)
+        _interval(ends, said["ci"], other["ci"], draws, step, where)
         moved = 1 + len(report["systems"]) // _RANKS
         for one, two in zip(said["rank_ci"] or [None], other["rank_ci"] or [None], strict=False):
-            ends.add(one, two, moved, f"ranks of {where}")
+            ranks.add(one, two, moved, f"ranks of {where}")
     for said, other in _whole_systems(report, now):
         for name in ("n", "cut", "duplicates"):
             counts.equal(said[name], other[name], f"{name} of {said['name']}")
         means.add(said["mean_words"], other["mean_words"], EXACT, f"mean words of {said['name']}")
-    for said, other, edge, where in _pairs(report, now, again):
+    for said, other, gaps, where in _pairs(report, now, again):
+        edge = int(np.count_nonzero(np.abs(np.abs(gaps) - other["epsilon"]) <= EXACT)) if other["epsilon"] else 0
         means.add(said["delta"], other["delta"], EXACT, where)
-        _interval(ends, said["ci"], other["ci"], draws, where)
+        _interval(ends, said["ci"], other["ci"], draws, _step(gaps), where)
         for name in _PLAIN:
             counts.equal(said[name], other[name], f"{name} of {where}")
         for name in ("w", "t", "l"):
@@ -119,7 +124,7 @@ def findings(report: Mapping[str, Any], again: Comparison) -> list[Finding]:
         effects.add(said["dz"], other["dz"], _EFFECT * (1 + abs(other["dz"] or 0.0)), f"d_z of {where}")
         ps.add(said["p"], other["p"], _allowed(said["p"], said["resamples"]), where)
     _corrected(ps, report)
-    return [*found, *(one.finding() for one in (means, ends, counts, effects, ps))]
+    return [*found, *(one.finding() for one in (means, ends, ranks, counts, effects, ps))]
 
 
 def _choices(report: Mapping[str, Any], now: Mapping[str, Any]) -> Finding:
@@ -170,27 +175,37 @@ def _whole_systems(
 
 
 def _systems(
-    report: Mapping[str, Any], now: Mapping[str, Any]
-) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any], str]]:
-    """Yield what the two say of each system's metric, and whose it is."""
-    for system, found in _whole_systems(report, now):
-        for metric, one in system["metrics"].items():
-            yield one, found["metrics"][metric], f"{metric} of {system['name']}"
+    report: Mapping[str, Any], now: Mapping[str, Any], again: Comparison
+) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any], float, str]]:
+    """Yield what the two say of each system's metric, how fine its mean can be, and whose it is."""
+    for part, said, found in zip(again.parts, _parts(report), _parts(now), strict=True):
+        known = {system["name"]: system for system in found["systems"]}
+        for system in said["systems"]:
+            row = part.measured.names.index(system["name"])
+            for metric, one in system["metrics"].items():
+                step = _step(part.measured.measures[metric.replace("_", "-")].per_item[row].astype(np.float64))
+                yield one, known[system["name"]]["metrics"][metric], step, f"{metric} of {system['name']}"
+
+
+def _step(values: npt.NDArray[np.float64]) -> float:
+    """Return the step between means of resamples where items have few values (hits, counts); 0 for fine ones."""
+    held = values[~np.isnan(values)]
+    distinct = np.unique(held)
+    return float(np.diff(distinct).min()) / len(held) if 1 < len(distinct) <= _FEW else 0.0
 
 
 def _pairs(
     report: Mapping[str, Any], now: Mapping[str, Any], again: Comparison
-) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any], int, str]]:
-    """Yield what the two say of each pair, how many items lie at the edge of a tie, and which pair it is."""
+) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any], npt.NDArray[np.float64], str]]:
+    """Yield what the two say of each pair, its differences item by item, and which pair it is."""
     for part, said, found in zip(again.parts, _parts(report), _parts(now), strict=True):
         known = {(pair["a"], pair["b"], pair["metric"]): pair for pair in found["pairs"]}
         rows = {name: row for row, name in enumerate(part.measured.names)}
         for pair in said["pairs"]:
             other = known[pair["a"], pair["b"], pair["metric"]]
             per_item = part.measured.measures[pair["metric"].replace("_", "-")].per_item
-            gaps = np.abs(per_item[rows[pair["a"]]].astype(np.float64) - per_item[rows[pair["b"]]])
-            edge = int(np.count_nonzero(np.abs(gaps - other["epsilon"]) <= EXACT)) if other["epsilon"] else 0
-            yield pair, other, edge, f"{pair['metric']} of {pair['a']} and {pair['b']}"
+            gaps = per_item[rows[pair["a"]]].astype(np.float64) - per_item[rows[pair["b"]]]
+            yield pair, other, gaps, f"{pair['metric']} of {pair['a']} and {pair['b']}"
 
 
 def _corrected(worst: _Worst, report: Mapping[str, Any]) -> None:
@@ -205,11 +220,13 @@ def _corrected(worst: _Worst, report: Mapping[str, Any]) -> None:
             worst.add(pair["p_adj"], p, 1e-9, f"corrected p, {metric} of {pair['a']} and {pair['b']}")
 
 
-def _interval(worst: _Worst, said: list[float] | None, found: list[float] | None, draws: int, where: str) -> None:
+def _interval(
+    worst: _Worst, said: list[float] | None, found: list[float] | None, draws: int, step: float, where: str
+) -> None:
     if said is None or found is None:
         worst.add(None if said is None else 0.0, None if found is None else 0.0, 0.0, where)
         return
-    allowed = _SIGMAS * math.sqrt(2) * _END / math.sqrt(draws) * abs(found[1] - found[0]) + EXACT
+    allowed = _SIGMAS * math.sqrt(2) * _END / math.sqrt(draws) * abs(found[1] - found[0]) + step + EXACT
     for one, other in zip(said, found, strict=True):
         worst.add(one, other, allowed, where)
 
