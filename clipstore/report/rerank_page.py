@@ -43,7 +43,7 @@ def view(report: Report, rerank: Rerank) -> dict[str, Any]:
         "origin": shown,
         "signature": rerank.signature,
         "judge": gain["judge"] if gain else "",
-        "note": gain["note"] if gain else "",
+        "note": ". ".join(line for line in (gain["note"], gain.get("curve_note", "")) if line) if gain else "",
         "changed": f"{100 * gain['changed']:.1f}%" if gain else "",
         "values": [(name.replace("_", " "), *_value(gain[name])) for name in _SHOWN if gain and name in gain],
         "curve": curve(rerank) if gain and gain["curve"] else None,

@@ -205,9 +205,14 @@ class Reranked:
         name = f"by {self.gain.judge}"
         title = f"{name}: upper bound" if self.gain.upper_bound else name
         said = [line for line in (self.gain.note, self.gain.curve_note) if line]
-        drawn = f"{self.gain.resamples:,} resamples of them" if self.gain.resamples else "Student's t"
-        how = f"95% intervals over {self.gain.n:,} images: {drawn}"
-        return (title, *said, how, f"{self.gain.changed:.1%} of picks changed")
+        return (title, *said, self._intervals(self.gain), f"{self.gain.changed:.1%} of picks changed")
+
+    @staticmethod
+    def _intervals(gain: Gain) -> str:
+        if gain.picked.ci is None:
+            return "no intervals: fewer than two images have a value"
+        drawn = f"{gain.resamples:,} resamples of them" if gain.resamples else "Student's t"
+        return f"95% intervals over {gain.n:,} images: {drawn}"
 
     def __str__(self) -> str:
         return text(self.table())

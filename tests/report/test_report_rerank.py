@@ -32,6 +32,25 @@ def test_a_rerank_has_its_page(store, tmp_path):
     assert 'id="rerank-1"' in text
 
 
+def test_the_page_is_that_of_the_run_that_made_the_system(store, tmp_path):
+    """Two reranks by one method with other candidates: each system has its own gain, and says what its curve is."""
+    space, loaded = reported.filled(store, tmp_path)
+    made = {}
+    for words in ("beam", "sample"):
+        lists = {
+            name: [f"{words} {number} of {name}" for number in range(4)] for name in drawn.captions(reported.COUNT)
+        }
+        made[words] = rerank(space, lists, loaded, by="mbr")
+        save_as(store, loaded, words, made[words])
+    again = EvalSet.load(store, "shown")
+    measured = measure_systems(space, load_systems(store, again, empty="zero"), again)
+    report = gather(compare(measured, settings=Settings(resamples=200)), space)
+    for one in report.reranks:
+        assert one.gain["picked"]["mean"] == made[one.system].gain.picked.mean
+        assert "whole list" in rerank_page.view(report, one)["note"]
+    assert made["beam"].gain.picked.mean != made["sample"].gain.picked.mean
+
+
 def test_what_did_not_fit_is_listed(report):
     """300 words are more than the model reads: counted, listed, greyed, and warned of on the first page."""
     from clipstore.report import board_page

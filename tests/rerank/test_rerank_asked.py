@@ -109,6 +109,8 @@ def test_intervals_come_from_as_many_resamples_as_anywhere(
     assert few.gain is not None
     assert few.gain.resamples == 0
     assert "6 images: Student's t" in str(few)
+    one = rerank(space, nbest[:1], evalset, missing="skip")
+    assert "no intervals" in str(one)
 
 
 @pytest.mark.parametrize("by", METHODS)
