@@ -8,10 +8,15 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Final, final
 
+import numpy as np
+
 from clipstore import keys
+from clipstore.errors import BadImage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    import PIL.Image
 
 SIDE: Final = 224
 """Longest side of a thumbnail, in pixels."""
@@ -58,15 +63,28 @@ class Pictures:
         return max(1, round(width * scale)), max(1, round(height * scale))
 
     def full(self, image_id: int) -> tuple[bytes, str] | None:
-        """Return an image's bytes and media type; None where its file is gone, changed, or no raster image."""
+        """Return an image's bytes and media type; None where its file is gone, changed, or no raster image.
+
+        What browsers don't show, such as TIFF, is sent as PNG.
+        """
+        data = self._bytes(image_id)
+        if data is None:
+            return None
+        kind = _media_type(data)
+        if kind is not None:
+            return data, kind
+        picture = _decoded(data)
+        return None if picture is None else (_saved(picture, "PNG"), "image/png")
+
+    def _bytes(self, image_id: int) -> bytes | None:
+        """Return the file of an image, None where it is gone or holds another by now."""
         if image_id not in self._paths:
             return None
         try:
             data = Path(self._paths[image_id]).read_bytes()
         except OSError:
             return None
-        kind = _media_type(data)
-        return None if kind is None or keys.image_id(data) != image_id else (data, kind)
+        return data if keys.image_id(data) == image_id else None
 
     def thumb(self, image_id: int) -> Thumb | None:
         """Return an image's thumbnail; None where its file is gone, changed or can't be read."""
@@ -81,29 +99,62 @@ class Pictures:
         return made
 
     def _made(self, image_id: int) -> Thumb | None:
-        found = self.full(image_id)
-        if found is None:
+        data = self._bytes(image_id)
+        if data is None:
             return None
         import PIL.Image
         import PIL.ImageOps
 
         try:
-            with PIL.Image.open(io.BytesIO(found[0])) as image:
-                image.draft("RGB", (2 * SIDE, 2 * SIDE))
-                upright = PIL.ImageOps.exif_transpose(image)
-                small = upright.convert("RGBA" if "A" in upright.getbands() else "RGB")
-                small.thumbnail((SIDE, SIDE), reducing_gap=2.0)
-                out = io.BytesIO()
-                small.save(out, "WEBP", quality=_QUALITY, method=4)
+            if _media_type(data) is None:
+                small = _decoded(data)
+            else:
+                with PIL.Image.open(io.BytesIO(data)) as image:
+                    image.draft("RGB", (2 * SIDE, 2 * SIDE))
+                    upright = PIL.ImageOps.exif_transpose(image)
+                    small = _coloured(upright)
+            if small is None:
+                return None
+            small.thumbnail((SIDE, SIDE), reducing_gap=2.0)
+            return Thumb(_saved(small, "WEBP"), *small.size)
         except (OSError, ValueError, PIL.Image.DecompressionBombError):
             return None
-        return Thumb(out.getvalue(), *small.size)
+
+
+def _decoded(data: bytes) -> PIL.Image.Image | None:
+    """Decode an image as an encoder does; None where that refuses it."""
+    from clipstore.encoders import images
+
+    try:
+        picture, _ = images.decode(data)
+    except BadImage:
+        return None
+    return _coloured(picture)
+
+
+def _coloured(picture: PIL.Image.Image) -> PIL.Image.Image:
+    """Return a picture in colours of 8 bits, with its transparency; grey of 16 bits is scaled, as browsers do."""
+    if picture.mode.startswith("I"):
+        import PIL.Image
+
+        grey = np.asarray(picture).astype(np.float64)
+        top = 65535 if grey.max(initial=0) > 255 else 255
+        picture = PIL.Image.fromarray((grey * (255 / top)).clip(0, 255).astype(np.uint8))
+    return picture.convert("RGBA" if "A" in picture.getbands() else "RGB")
+
+
+def _saved(picture: PIL.Image.Image, form: str) -> bytes:
+    out = io.BytesIO()
+    picture.save(out, form, **({"quality": _QUALITY, "method": 4} if form == "WEBP" else {}))
+    return out.getvalue()
 
 
 def _media_type(data: bytes) -> str | None:
     """Return the media type of raster images that browsers show; never SVG, which may hold scripts."""
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
+    if data[4:12] == b"ftypavif":
+        return "image/avif"
     for start, kind in (
         (b"\xff\xd8\xff", "image/jpeg"),
         (b"\x89PNG\r\n\x1a\n", "image/png"),
