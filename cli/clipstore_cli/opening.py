@@ -81,6 +81,9 @@ def parse_systems(arguments: list[str], vague: frozenset[str] = frozenset()) -> 
     """
     named: list[tuple[str | None, str]] = []
     for argument in arguments:
+        if not argument.strip():
+            msg = "an empty argument stands where captions should: is a variable of the shell not set?"
+            raise InputError(msg)
         left, sign, right = argument.partition("=")
         if sign and not left:
             msg = f"{argument}: no name stands before the =: write NAME=CAPS"

@@ -113,7 +113,7 @@ def _open_named(given: str | Path, *, as_text: bool) -> tuple[str, list[Content]
     shards = _shards(path)
     if shards is None:
         return path.name, [source.open_path(path, as_text=as_text)]
-    shown = f"{path.name} ({len(shards)} shard{'s' if len(shards) > 1 else ''})"
+    shown = f"{path.name or path.resolve().name} ({len(shards)} shard{'s' if len(shards) > 1 else ''})"
     return shown, [source.open_path(shard, as_text=as_text) for shard in shards]
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast, final
 
 from clipstore.errors import BadFormat, InputError
 from clipstore.formats import jsontext
+from clipstore.formats.images import is_image
 from clipstore.formats.values import Where
 
 if TYPE_CHECKING:
@@ -203,6 +204,9 @@ def decode(data: bytes, name: str) -> str:
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
+        if is_image(data[:_HEAD]):
+            msg = f"{name}: is an image, not a file of captions"
+            raise BadFormat(msg) from error
         msg = f"{name}: not {error.encoding.upper()} at byte {error.start}: save the file as UTF-8"
         raise BadFormat(msg) from error
 

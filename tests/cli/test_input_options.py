@@ -302,6 +302,13 @@ def test_one_image_is_no_folder(run, desk):
     done = run("score", "a.json", "--images", f"images/{drawn.name(1)}.png")
     assert done.code == 2
     assert "is one image; --images takes the folder that holds it" in done.err
+    for given in ("images", f"images/{drawn.name(1)}.png"):
+        told = run("score", given, "--images", "images")
+        assert told.code == 2
+        assert ".png: is an image, not a file of captions" in told.err
+    empty = run("score", "", "--images", "images")
+    assert empty.code == 2
+    assert "an empty argument stands where captions should" in empty.err
 
 
 @pytest.mark.parametrize(
