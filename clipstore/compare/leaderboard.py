@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from clipstore.compare.fields import field
@@ -60,6 +61,18 @@ def table(chosen: Sequence[Field], notes: tuple[str, ...] = ()) -> Table:
     columns = tuple(Column(one.header, one.align) for one in chosen)
     bold = frozenset((place, column) for column, one in enumerate(chosen) for place in one.strong)
     return Table(columns, tuple(zip(*(one.cells for one in chosen), strict=True)), notes, bold)
+
+
+def distinct(shown: Table, chosen: Sequence[Field], board: Board) -> Table:
+    """Return the table with each header once, for forms that programs read: ``RefCLIP-S 95% CI`` beside ``95% CI``."""
+    measures = board.part.measured.measures
+    headers = [one.header for one in chosen]
+    columns = []
+    for column, one in zip(shown.columns, chosen, strict=True):
+        metric = one.name.partition(".")[0]
+        again = headers.count(one.header) > 1 and metric in measures and metric != board.lead
+        columns.append(replace(column, header=f"{measures[metric].shown} {column.header}") if again else column)
+    return replace(shown, columns=tuple(columns))
 
 
 def fitted(chosen: Sequence[Field], width: int | None) -> tuple[list[Field], list[str]]:

@@ -141,11 +141,20 @@ def _runs(board: Board) -> list[str]:
 
 def _marked(boards: Sequence[Board], mark: str) -> list[str]:
     """Say what a mark means, where the form has one and some cell carries it."""
-    if not mark or not any(leaders(board.part, metric) for board in boards for metric in board.part.statistics):
+    if not mark:
         return []
+    if not any(leaders(board.part, metric) for board in boards for metric in board.part.statistics):
+        partly = any(0 < len(one.pairs) < len(one.systems) * (len(one.systems) - 1) // 2 for one in _columns(boards))
+        shown = "set bold" if mark != "*" else "marked *"
+        none = f"no best is {shown}: only pairs with the baseline were tested (--all-pairs tests the others too)"
+        return [none] if partly else []
     settings = boards[0].part.statistics[boards[0].lead].settings
     best = f"{mark}: the best of a column and those not to be told apart from it at {_ALPHA} = {settings.alpha:g}"
     return [f"{best}, {_CORRECTIONS[settings.correction]} over the tests of all columns of a metric"]
+
+
+def _columns(boards: Sequence[Board]) -> list[Statistics]:
+    return [found for board in boards for found in board.part.statistics.values()]
 
 
 def of_groups(boards: Sequence[Board], mark: str = "") -> list[str]:

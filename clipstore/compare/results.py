@@ -200,7 +200,10 @@ class Comparison:
     def _whole(self) -> Table:
         """Return the leaderboard with the columns of the slices, each system in one row."""
         (first,), _ = self.main()
-        return first if not self.slices() else grouped.beside(first, self.boards)
+        if self.several_sets:
+            return first
+        named = leaderboard.distinct(first, self._fields(), self.boards[0])
+        return named if not self.slices() else grouped.beside(named, self.boards)
 
     def __str__(self) -> str:
         return self.to_text()

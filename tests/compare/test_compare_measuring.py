@@ -260,3 +260,12 @@ def test_captions_cut_are_counted_where_they_are(space, evalset):
     done = compare(made, slice_by="half", missing="skip", settings=QUICK)
     assert [[system.cut for system in part.measured.systems] for part in done.parts] == [[2, 0], [1, 0], [1, 0]]
     assert "cut" in [column.header for column in done.main()[0][0].columns]
+
+
+def test_headers_of_csv_are_distinct(space, evalset):
+    """Programs read columns by name: the interval of the second metric is called by it."""
+    done = compare(measure(space, SYSTEMS, evalset), settings=QUICK)
+    header = done.to_csv().splitlines()[0].split(",")
+    assert len(set(header)) == len(header)
+    assert {"95% CI", "RefCLIP-S 95% CI"} <= set(header)
+    assert done.to_pipe().splitlines()[0].split("\t").count("95% CI") == 2

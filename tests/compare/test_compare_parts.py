@@ -90,6 +90,16 @@ def test_several_sets_say_how_they_were_tested():
     assert said in compare(sets, baseline="s1", settings=QUICK).to_pipe()
 
 
+def test_no_mark_is_explained_too():
+    """With a baseline nothing is known of the other pairs: no bold, and the table of a paper says why."""
+    sets = [measured(drawn(3, 150, seed=seed), name=name) for seed, name in enumerate(("coco", "private"))]
+    done = compare(sets, baseline="s1", settings=QUICK)
+    assert "no best is set bold: only pairs with the baseline were tested" in done.to_latex()
+    assert "no best is marked *" in done.to_text()
+    assert "no best" not in done.to_pipe()
+    assert "no best" not in compare(sets, baseline="s1", all_pairs=True, settings=QUICK).to_latex()
+
+
 @pytest.mark.parametrize("form", ["csv", "tsv"])
 def test_slices_stand_in_csv(form):
     """CSV and TSV hold the slices too: a group of columns each, beside the leaderboard's, in the order of its rows."""
