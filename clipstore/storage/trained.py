@@ -150,11 +150,8 @@ class Trained:
 def path_of(root: Path, rows: Sequence[SegmentRow], factory: str) -> Path:
     """Return where the index of these segments lies: beside them, named by what it is made of."""
     made_of = keys.digest_json({"segments": sorted(row.name for row in rows)})[:_HASH]
-    return rows[0].path(root).parent / f"{_family(factory)}-{made_of}{SUFFIX}"
-
-
-def _family(factory: str) -> str:
-    return keys.digest_json({"factory": factory})[:_HASH]
+    family = keys.digest_json({"factory": factory})[:_HASH]
+    return rows[0].path(root).parent / f"{family}-{made_of}{SUFFIX}"
 
 
 def open_or_make(root: Path, rows: Sequence[SegmentRow], factory: str) -> Trained:
@@ -189,7 +186,7 @@ def open_or_make(root: Path, rows: Sequence[SegmentRow], factory: str) -> Traine
         return Trained(index, root, rows, ids, made=False)
     index = _made(root, rows, factory, len(ids))
     with contextlib.suppress(CannotWrite):  # a store that can't be written makes it again next time
-        _put(index, path, _family(factory))
+        _put(index, path)
     return Trained(index, root, rows, ids, made=True)
 
 
@@ -248,8 +245,8 @@ def _sample(root: Path, rows: Sequence[SegmentRow], count: int, wanted: int) -> 
     return np.concatenate(out)
 
 
-def _put(index: Any, path: Path, family: str) -> None:
-    """Write an index whole or not at all, then take away those of the same kind that it replaces."""
+def _put(index: Any, path: Path) -> None:
+    """Write an index whole or not at all, then take away those of segments that are no more, of whatever kind."""
     faiss = faiss_module()
     temporary = path.with_name(f"{uuid.uuid4().hex}{segments.UNFINISHED}")
     with writing(str(path.parent)):
@@ -261,6 +258,7 @@ def _put(index: Any, path: Path, family: str) -> None:
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
-        for old in path.parent.glob(f"{family}-*{SUFFIX}"):
-            if old != path:
+        made_of = path.stem.rpartition("-")[2]
+        for old in path.parent.glob(f"*{SUFFIX}"):
+            if old.stem.rpartition("-")[2] != made_of:
                 old.unlink(missing_ok=True)

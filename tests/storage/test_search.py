@@ -111,9 +111,12 @@ def test_a_trained_index_is_kept_beside_its_segments(pool, tmp_path: Path) -> No
     assert path.parent == rows[0].path(tmp_path).parent
     assert path.exists()
     assert not trained.open_or_make(tmp_path, rows, "IVF4,Flat").made
+    assert trained.open_or_make(tmp_path, rows, "HNSW8").made
+    assert path.exists(), "another kind of the same segments stays"
     more = [*rows, put(tmp_path, ids[:20], vectors[:20])]
     assert trained.open_or_make(tmp_path, more, "IVF4,Flat").made
     assert not path.exists()
+    assert len(list(path.parent.glob(f"*{trained.SUFFIX}"))) == 1, "none of the old segments is left, of any kind"
     path_now = trained.path_of(tmp_path, more, "IVF4,Flat")
     path_now.write_bytes(b"no index")
     assert trained.open_or_make(tmp_path, more, "IVF4,Flat").made
