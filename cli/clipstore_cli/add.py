@@ -9,7 +9,7 @@ import typer
 
 from clipstore import EvalSet
 from clipstore.errors import InputError, NotStored
-from clipstore.evalset import candidates_of, describe, meet, save
+from clipstore.evalset import candidates_of, describe, leaving_out, meet, save
 from clipstore.evaluate import fill
 from clipstore.metrics import recipes
 from clipstore.store import founding
@@ -108,6 +108,10 @@ def _set(
         raise InputError(msg)
     inputs.say_set(given, notes)
     identified = store.identify(given.images(), notes.progress)
+    if chosen.missing == "skip" and 0 < len(identified.failures) < len(identified.ids):
+        inputs.say_warnings([f"left out: {one.name}: {one.reason}" for one in identified.failures], notes)
+        given = leaving_out(given, {row for row, id_ in enumerate(identified.ids) if id_ is None})
+        return dataclasses.replace(given, name=name), tuple(id_ for id_ in identified.ids if id_ is not None)
     _refuse_unreadable(identified)
     return dataclasses.replace(given, name=name), identified.ids
 
@@ -125,5 +129,5 @@ def _refuse_unreadable(identified: Identified) -> None:
         first = "; ".join(f"{one.name}: {one.reason}" for one in identified.failures[:5])
         count = len(identified.failures)
         what = f"{count:,} image{'s' if count > 1 else ''} can't be read, so the set can't be saved ({first})"
-        msg = f"{what}: mend them, or leave their ids out of references and captions"
+        msg = f"{what}: mend them, or leave them out with --missing skip"
         raise InputError(msg)

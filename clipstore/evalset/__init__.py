@@ -2,6 +2,7 @@
 
 from clipstore.evalset.evalset import EvalSet as EvalSet
 from clipstore.evalset.evalset import MissingRule as MissingRule
+from clipstore.evalset.reading import leaving_out as leaving_out
 from clipstore.evalset.saved import Saved as Saved
 from clipstore.evalset.saved import candidates_of as candidates_of
 from clipstore.evalset.saved import ids_of as ids_of

@@ -74,7 +74,8 @@ def _values(evalset: EvalSet) -> dict[str, dict[ItemKey, ItemKey]]:
     keys = evalset.keys
     paths = [path or str(key) for key, path in zip(keys, evalset.paths or [None] * len(keys), strict=True)]
     out: dict[str, dict[ItemKey, ItemKey]] = {"id": dict(zip(keys, keys, strict=True))}
-    out |= {name: dict(zip(keys, values, strict=True)) for name, values in evalset.alternates.items()}
+    others = evalset.alternates.items()
+    out |= {name: dict(zip(keys, values, strict=True)) for name, values in others if len(values) == len(keys)}
     out |= {name: dict(zip(keys, map(text, paths), strict=True)) for name, text in _TEXTS.items()}
     parts = [(key, stem(path), split_number(stem(path))) for key, path in zip(keys, paths, strict=True)]
     out["number"] = {key: part[1] for key, _, part in parts if part is not None}

@@ -15,7 +15,7 @@ from clipstore.formats.source import is_url
 from clipstore.items import EvalItem, Image
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from clipstore.evalset.evalset import EvalSet, Images, ImageSource, MissingRule
     from clipstore.evalset.folder import Placed
@@ -186,3 +186,15 @@ def _image(key: ItemKey, source: ImageSource) -> Image:
     if isinstance(source, Path):
         return Image(source, str(source))
     return Image(source, str(key))
+
+
+def leaving_out(evalset: EvalSet, rows: Collection[int]) -> EvalSet:
+    """Return a set without some of its items, whose ids are remembered as unpaired."""
+    kept = [row for row in range(len(evalset.items)) if row not in rows]
+    return replace(
+        evalset,
+        items=tuple(evalset.items[row] for row in kept),
+        paths=tuple(evalset.paths[row] for row in kept) if evalset.paths else (),
+        alternates={name: [values[row] for row in kept] for name, values in evalset.alternates.items()},
+        unpaired=(*evalset.unpaired, *(evalset.keys[row] for row in sorted(rows))),
+    )

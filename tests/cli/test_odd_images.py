@@ -6,6 +6,7 @@ import csv
 import json
 import shutil
 
+import drawn
 import numpy as np
 
 from clipstore import Store
@@ -43,3 +44,18 @@ def test_a_folder_of_odd_images_is_indexed_as_far_as_it_goes(run, desk, shared_d
     assert found.encoded == 0
     assert np.isfinite(vectors).all()
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+
+
+def test_a_set_leaves_out_what_can_not_be_read_when_asked(run, given, desk):
+    """A folder called like an image has no content to save: refused with what to do, or left out and named."""
+    victim = desk / "images" / f"{drawn.name(2)}.png"
+    victim.unlink()
+    victim.mkdir()
+    refused = run("add", "-t", "mine", *given, "a.json", "--model", "fake")
+    assert refused.code == 2
+    assert "1 image can't be read, so the set can't be saved" in refused.err
+    assert "--missing skip" in refused.err
+    done = run("add", "-t", "mine", *given, "a.json", "--model", "fake", "--missing", "skip")
+    assert done.code == 0
+    assert f"left out: {victim.name}: is a folder" in done.err
+    assert run("score", "-t", "mine", "--model", "fake").rows[1][:2] == ["a", "4"]
