@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from clipstore.formats.keytable import base_name, split_number, stem, tidy
+from clipstore.formats.keytable import base_name, stem, tidy
+from clipstore.formats.numbers import split_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

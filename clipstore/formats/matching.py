@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from clipstore.errors import InputError, Unpaired
-from clipstore.formats import keytable, nearmiss
+from clipstore.formats import keytable, nearmiss, numbers
 from clipstore.formats.images import has_image_extension
 from clipstore.formats.keytable import Resolved
 from clipstore.formats.matched import Matched, MatchedKeys
@@ -121,7 +121,7 @@ def _file_kinds(
         "path": lambda: keytable.by_path(ids, files),
         "stem": lambda: keytable.by_text("stem of file name", "stem", as_stems, stems),
         "annotation": lambda: keytable.by_annotation(ids, files, names, file_names or {}),
-        "number": lambda: keytable.by_number(ids, stems, forced=wanted == "number"),
+        "number": lambda: numbers.by_number(ids, stems, forced=wanted == "number"),
     }
     if not file_names:
         del makers["annotation"]
@@ -192,16 +192,16 @@ def _bare(name: str) -> str:
 def _by_numbers(ids: list[ItemKey], paths: list[str], *, forced: bool) -> Resolved:
     """Resolve by number where either side may be a name that ends in one; each side follows one pattern."""
     names, bases = list(map(_bare, map(str, ids))), list(map(_bare, paths))
-    parts = [keytable.split_number(name) for name in names]
+    parts = [numbers.split_number(name) for name in names]
     wanted = [None if part is None else part[1] for part in parts]
     if forced:
-        return keytable.resolve_numbers(ids, wanted, bases, forced=True)
+        return numbers.resolve_numbers(ids, wanted, bases, forced=True)
     numbered = [(name, part) for name, part in zip(names, parts, strict=True) if part]
-    odd = keytable.pattern_breaker([name for name, _ in numbered], [part for _, part in numbered])
+    odd = numbers.pattern_breaker([name for name, _ in numbered], [part for _, part in numbered])
     odd = odd or _two_words(names, bases)
     if odd is not None:
-        return keytable.unresolved(f"names do not share one pattern before the number ({odd})", len(ids))
-    return keytable.resolve_numbers(ids, wanted, bases, forced=False)
+        return numbers.unresolved(f"names do not share one pattern before the number ({odd})", len(ids))
+    return numbers.resolve_numbers(ids, wanted, bases, forced=False)
 
 
 def _two_words(names: list[str], bases: list[str]) -> str | None:
@@ -212,7 +212,7 @@ def _two_words(names: list[str], bases: list[str]) -> str | None:
 
 def _first_word(names: list[str]) -> tuple[str, str] | None:
     """Return the word before the number of the first name that has both, and the name."""
-    parts = ((keytable.split_number(name), name) for name in names)
+    parts = ((numbers.split_number(name), name) for name in names)
     return next(((part[0], name) for part, name in parts if part is not None and part[0]), None)
 
 
