@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from clipstore.errors import CannotWrite, InputError
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def write_figures(report: Report, folder: Path, form: Literal["svg", "png", "pdf"] = "svg") -> list[str]:
-    """Write every plot into a folder, and return the files' names.
+    """Write every plot into a folder, and return the files' names; each SVG's description ends with the signatures.
 
     Parameters
     ----------
@@ -39,7 +40,9 @@ def write_figures(report: Report, folder: Path, form: Literal["svg", "png", "pdf
         msg = f"can't make {folder}: {(error.strerror or str(error)).lower()}"
         raise CannotWrite(msg) from error
     names = []
-    for one in figures(report):
+    signed = " ".join(report.comparison.signed)
+    for drawn in figures(report):
+        one = replace(drawn, description=f"{drawn.description} {signed}")
         name = f"{one.name}.{form}"
         save(folder / name, one.standalone.encode() if form == "svg" else converted(one.standalone, form))
         names.append(name)

@@ -99,6 +99,9 @@ def score_by_length(report: Report) -> Drawing | None:
     if shown_limit is not None:
         parts += [svg.line(across(shown_limit), 30, across(shown_limit), 250, kind="second", dash="4 3")]
         parts.append(svg.text(across(shown_limit) - 4, 42, "context limit", anchor="end"))
+    elif limit is not None:
+        beyond = f"context limit: about {limit} words \N{RIGHTWARDS ARROW}"
+        parts.append(svg.text(svg.WIDTH - 20, 22, beyond, anchor="end", colour=svg.GREY))
     rows = tuple(
         (f"{low:g}" if low == high else f"{low:g}-{high:g}", report.value(mean), f"{half:.4f}", f"{count}")
         for low, high, mean, half, count in bins

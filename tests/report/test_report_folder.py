@@ -66,11 +66,10 @@ def test_names_that_xml_can_not_hold(report, tmp_path):
 
 
 def test_figures(report, tmp_path):
-    """Plots as SVG files of their own: valid XML, no style sheet needed."""
-    import xml.etree.ElementTree as ET
-
+    """Plots as SVG files of their own: valid XML, no style sheet needed, and how the numbers were made."""
     names = write_figures(report, tmp_path / "plots")
     assert {"forest.svg", "distributions.svg", "length.svg"} <= set(names)
     for name in names:
         root = ET.parse(tmp_path / "plots" / name).getroot()
         assert root.find("{http://www.w3.org/2000/svg}title") is not None
+        assert report.comparison.signed[0] in root.find("{http://www.w3.org/2000/svg}desc").text

@@ -1,5 +1,7 @@
 """The values behind pages: sorts, filters, differences, suspects, plots."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -139,6 +141,16 @@ def test_plots(report):
     """Each has a table; constant lengths have no correlation."""
     assert all(one.table.rows for one in plots_page.drawings(report))
     assert dict(plots_page.spearman(report))["blip"] == "-"
+
+
+def test_the_context_limit_is_marked(report):
+    """As a line where captions come near it, in words at the edge where they are far from it."""
+    near = plots_page.score_by_length(report)
+    assert "context limit</text>" in near.body
+    short = [replace(one, texts=tuple(text and text[:40] for text in one.texts)) for one in report.measured.systems]
+    part = replace(report.part, measured=replace(report.measured, systems=tuple(short)))
+    far = plots_page.score_by_length(replace(report, comparison=replace(report.comparison, parts=(part,))))
+    assert "context limit: about 72 words \N{RIGHTWARDS ARROW}</text>" in far.body
 
 
 def test_state_in_the_address(report):
