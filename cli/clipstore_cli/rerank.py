@@ -289,7 +289,8 @@ def finish(found: Reranked, notes: Notes, *, format_: PickFormat, json: bool, ou
     if out is not None:
         write(out, found, format_)
     if json:
-        output.emit(output.dumps(found.to_dict()), None)
+        picks = {"picks": [pick.to_dict() for pick in found]} if out is None else {}
+        output.emit(output.dumps({**found.to_dict(), **picks}), None)
     elif out is not None or not printed:
         output.emit_table(found.table(), None)
     else:

@@ -57,6 +57,9 @@ def test_without_a_file_the_picks_are_on_stdout(run: Run, given: list[str], beam
     assert "picked - first" in done.err
     coco = run("rerank", beams, *given, *FAKE, "--format", "coco")
     assert [row["caption"] for row in coco.json] == [row["caption"] for row in rows]
+    both = run("rerank", beams, *given, *FAKE, "--json")
+    assert both.json["picks"] == rows, "JSON holds the picks where no file does"
+    assert "picks" not in run("rerank", beams, *given, *FAKE, "--json", "-o", "picks.json").json
     official = run("rerank", beams, *given, *FAKE, "--format", "clipscore")
     assert list(official.json) == [drawn.name(i) for i in range(N)]
 
