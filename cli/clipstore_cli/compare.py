@@ -112,7 +112,8 @@ class Gates:
     """What makes the command fail, and files beside the table."""
 
     fail_under: Annotated[
-        list[str] | None, typer.Option("--fail-under", help="Exit 1 below X (raw, as in --json).", metavar="METRIC=X")
+        list[str] | None,
+        typer.Option("--fail-under", help="Exit 1 if worse than X (raw, as in --json).", metavar="METRIC=X"),
     ] = None
     fail_on_drop: Annotated[
         list[str] | None,

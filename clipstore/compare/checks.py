@@ -83,7 +83,9 @@ def check_asked(under: Sequence[str], drops: Sequence[str], baseline: str | None
 
 
 def under(comparison: Comparison, least: Mapping[str, float]) -> list[Check]:
-    """Check that every system's value is at least the limit of its metric; raw values, as in the JSON.
+    """Check that every system's value is no worse than the limit of its metric; raw values, as in the JSON.
+
+    At least the limit, or at most where lower is better (``median-rank``).
 
     Raises
     ------
@@ -94,11 +96,13 @@ def under(comparison: Comparison, least: Mapping[str, float]) -> list[Check]:
     for part in comparison.parts:
         for metric, limit in least.items():
             _known(part, metric)
+            up = part.measured.measures[metric].higher_is_better
             for system, estimate in zip(part.measured.systems, part.statistics[metric].systems, strict=True):
                 value = estimate.value
                 shown = "no value" if value is None else f"{value:.4f}"
-                name = _named(part, f"{metric} at least {limit:g}")
-                out.append(Check(name, system.name, value is not None and value >= limit, shown))
+                name = _named(part, f"{metric} at {'least' if up else 'most'} {limit:g}")
+                holds = value is not None and (value >= limit if up else value <= limit)
+                out.append(Check(name, system.name, holds, shown))
     return out
 
 

@@ -66,3 +66,12 @@ def test_markdown_lists_the_checks():
     assert text.count("\n- ") == 2
     assert "FAILED: b" in text
     assert checks.markdown([]) == ""
+
+
+def test_a_limit_of_what_is_better_low_is_an_upper_one():
+    """A median rank under the limit passes, one above it fails; the check says which way it looks."""
+    given = measured({"good": [1.0, 2.0, 3.0], "bad": [5.0, 9.0, 7.0]}, "median-rank", aggregate="median",
+                     higher_is_better=False)  # fmt: skip
+    made = checks.under(compare(given, settings=Settings(resamples=50)), {"median-rank": 4.0})
+    assert [(one.system, one.passed) for one in made] == [("good", True), ("bad", False)]
+    assert made[0].name == "median-rank at most 4"
