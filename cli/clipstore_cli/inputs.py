@@ -179,7 +179,7 @@ def refuse_unheard(reading: Reading, hints: Hints, read: Mapping[str, Captions],
     """
     titles = {one.format for one in read.values()}
     titles |= {title for title in COLUMNAR if any(f": {title}, " in line for line in evalset.described)}
-    columns = bool(titles & COLUMNAR)
+    columns = bool(titles & COLUMNAR) or evalset.sources is not None  # images of Parquet rows have columns
     heard = {
         "--questions": (reading.questions, "LLaVA answers" in titles, "LLaVA answers"),
         "--order": (reading.order, "plain lines" in titles or hints.id_key == "row", "plain lines, or --id-key row"),

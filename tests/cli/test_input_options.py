@@ -327,3 +327,16 @@ def test_options_that_no_file_hears_are_refused(run, given, flags, words, comman
     done = run(command, "a.json", *name, *given, *flags, "--model", "fake")
     assert done.code == 2
     assert words in done.err
+
+
+def test_columns_may_be_those_of_the_images(run, desk):
+    """Images in Parquet rows are named by a column that captions in another layout know nothing of."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    data = [(desk / "images" / f"{drawn.name(i)}.png").read_bytes() for i in range(N)]
+    table = {"pic": [{"bytes": one, "path": None} for one in data], "nr": list(range(N)), "words": ["x"] * N}
+    pq.write_table(pa.table(table), desk / "images.parquet")
+    drawn.write_json(desk / "caps.json", {str(i): f"picture {i}" for i in range(N)})
+    flags = ("--images", "images.parquet", "--image-col", "nr", "--caption-col", "words")
+    done = run("score", "caps.json", *flags)
+    assert done.code == 0, done.err
+    assert done.rows[1][:2] == ["caps", "5"]
