@@ -52,17 +52,21 @@ def driver(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def served(tmp_path_factory):
-    """A server over 130 drawn images with hostile captions; its address and its report."""
+    """A server over 130 drawn images with hostile captions and a reranked system; its address and its report."""
+    import drawn
     import reported
     import uvicorn
     from clipstore_cli.serve import bound
 
-    from clipstore import Store
+    from clipstore import Store, rerank
+    from clipstore.rerank import save_as
     from clipstore.serve import Live, application
 
     folder = tmp_path_factory.mktemp("served")
     with Store.open(folder / "store") as store:
-        space, _ = reported.filled(store, folder, COUNT)
+        space, loaded = reported.filled(store, folder, COUNT)
+        beams = {name: [f"beam {number} of {name}" for number in range(4)] for name in drawn.captions(COUNT)}
+        save_as(store, loaded, "picked", rerank(space, beams, loaded))
         live = Live(store, "shown", lambda: space)
         live.report()
         listening = bound("127.0.0.1", 0)

@@ -17,8 +17,9 @@ PAGES = (
     "/search?q=picture",
     f"/pair/blip/{quote('a/b & <i>100%</i>', safe='')}",
     f"/image/{drawn.name(4)}",
+    "/rerank/picked",
 )
-ANCHORS = ("board", "images", "plots", "suspects", "about", "pair-1-3", "image-5")
+ANCHORS = ("board", "images", "plots", "suspects", "rerank-1", "about", "pair-1-3", "image-5")
 
 
 @pytest.fixture(scope="session")
