@@ -167,7 +167,7 @@ def rerank(
             by=choosing.by,
             clip_weight=choosing.clip_weight,
             tune_on=None if tuning.tune_on is None else tuple(tuning.tune_on),
-            tune_refs=_development(evalset, tuning, settings, hints),
+            tune_refs=_development(tuning, hints),
             target=tuning.target,
             allow_circular=tuning.allow_circular,
             k=choosing.k,
@@ -248,13 +248,11 @@ def _where(choosing: Choosing, model: options.ModelOptions, store: Store, settin
     return inputs.space_of(model, store, settings)
 
 
-def _development(chosen: options.SetOptions, tuning: Tuning, settings: Settings, hints: Hints) -> EvalSet | None:
-    """Return the eval set of the development images: their references and folder; None: that of the command."""
-    if tuning.tune_on is None or (tuning.tune_refs is None and tuning.tune_images is None):
-        return None
-    folder = tuning.tune_images or chosen.images
-    images = settings.value("images", None if folder is None else str(folder))
-    return EvalSet.read(images=images, refs=tuning.tune_refs, hints=hints, missing="skip")
+def _development(tuning: Tuning, hints: Hints) -> EvalSet | Path | None:
+    """Return the development images' own set where they have a folder; else their references, or nothing."""
+    if tuning.tune_on is None or tuning.tune_images is None:
+        return tuning.tune_refs
+    return EvalSet.read(images=tuning.tune_images, refs=tuning.tune_refs, hints=hints, missing="skip")
 
 
 def _stages(choosing: Choosing, model: options.ModelOptions, store: Store) -> list[Stage] | None:

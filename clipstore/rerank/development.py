@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
 import numpy as np
@@ -52,7 +52,7 @@ class Development:
         refs
             Its references or its own eval set; None: the images and references of ``evalset``.
         evalset
-            The set that is to be reranked; its image folder serves here too.
+            The set that is to be reranked; its images, or their folder, serve here too.
         hints
             Overrides for formats and ids.
         chosen_from
@@ -68,6 +68,7 @@ class Development:
         else:
             images = evalset.folder.path if evalset.folder is not None else None
             own = EvalSet.read(images=images, refs=refs, hints=hints, missing="skip")
+            own = own if own.has_images else _with_images_of(evalset, own, hints)
         own = own.covering(given, hints, "skip")
         candidates = gathered(given, own, hints, "skip")
         candidates.require_logps("mix")
@@ -80,6 +81,17 @@ class Development:
             raise InputError(msg)
         written, _ = candidates.where(candidates.written)
         return cls(written, own)
+
+
+def _with_images_of(evalset: EvalSet, references: EvalSet, hints: Hints) -> EvalSet:
+    """Give references the images that another set, such as a saved one, has under their ids; drop those without."""
+    if not evalset.has_images:
+        return references
+    met = evalset.rows_of(references.keys, "the development references", hints, missing="skip")
+    known = {item.key: item for item in evalset.items}
+    pairs = [(item, known[key]) for item, key in zip(references.items, met.keys, strict=True) if key is not None]
+    items = tuple(replace(item, image=own.image, image_id=own.image_id) for item, own in pairs)
+    return replace(references, items=items, paths=())
 
 
 def tune(

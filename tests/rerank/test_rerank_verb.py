@@ -369,6 +369,19 @@ def test_tuning_on_development_images(space: Space, other: Space, evalset: EvalS
         rerank(space, nbest, evalset, by="mix", tune_on=sums)
 
 
+def test_a_saved_set_lends_its_images_to_tuning(
+    store: Store, space: Space, evalset: EvalSet, nbest: Rows, tmp_path: Path
+) -> None:
+    """Development references from a file meet the images that the set has under their ids."""
+    save(store, "six", evalset, {}, store.identify(evalset.images()).ids)
+    refs = drawn.write_json(tmp_path / "dev.json", {drawn.name(i): [f"candidate 1 of picture {i}"] for i in range(5)})
+    asked = {"by": "mix", "tune_on": nbest[:5], "tune_refs": refs}
+    found = rerank(space, nbest, EvalSet.load(store, "six"), **asked)
+    assert found.tuned is not None
+    assert found.tuned.n == 5
+    assert found.tuned == rerank(space, nbest, evalset, **asked).tuned
+
+
 @pytest.mark.skipif(
     shutil.which("java") is None or not importlib.util.find_spec("pycocoevalcap"), reason="needs Java and pycocoevalcap"
 )
