@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from clipstore.formats import Captions, Hints
     from clipstore.store import Identified, Store
 
-COMMON_WORDS = frozenset({"caps", "captions", "output", "outputs", "predictions", "preds", "result", "results"})
+COMMON_WORDS = frozenset(
+    {"caps", "captions", "output", "outputs", "predictions", "preds", "result", "results", "stdin"}
+)
 """File names that say nothing of the system."""
 
 Spool = Annotated[

@@ -157,7 +157,7 @@ def _read_set(asked: Asked, settings: Settings) -> EvalSet:
 def _of_sets(store: Store, asked: Asked, names: list[str]) -> list[Given]:
     known = {name: [row.name for row in systems_in(store, name)] for name in asked.sets}
     everything = list(dict.fromkeys(name for there in known.values() for name in there))
-    files = [one for one in names if one not in everything and ("=" in one or opening.exists(one))]
+    files = [one for one in names if one not in everything and opening.is_given(one)]
     patterns = [one for one in names if one not in files]
     if not files and asked.tags is None:
         inputs.refuse_reading(asked.reading, asked.sets[0])

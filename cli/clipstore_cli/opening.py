@@ -115,6 +115,11 @@ def exists(argument: str) -> bool:
         return False
 
 
+def is_given(argument: str) -> bool:
+    """Say whether an argument is captions to read, not the name of a saved system."""
+    return argument == "-" or "=" in argument or exists(argument)
+
+
 def _stem(part: str) -> str:
     for ending in (".gz", ".zst", ".json", ".jsonl", ".csv", ".tsv", ".txt", ".parquet", ".tar"):
         part = part.removesuffix(ending)

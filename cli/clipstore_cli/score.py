@@ -99,7 +99,7 @@ def _saved(
 ) -> tuple[dict[str, Captions], list[System]]:
     """Return the systems of a saved set: names and globs, and files scored against it on the spot."""
     saved = {row.name for row in systems_in(store, evalset.name or "")}
-    files = [one for one in given if one not in saved and ("=" in one or opening.exists(one))]
+    files = [one for one in given if one not in saved and opening.is_given(one)]
     names = [one for one in given if one not in files]
     if not files:
         inputs.refuse_reading(reading, evalset.name or "")

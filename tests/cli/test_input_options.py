@@ -340,3 +340,15 @@ def test_columns_may_be_those_of_the_images(run, desk):
     done = run("score", "caps.json", *flags)
     assert done.code == 0, done.err
     assert done.rows[1][:2] == ["caps", "5"]
+
+
+@pytest.mark.parametrize("command", ["score", "compare"])
+def test_standard_input_goes_with_a_saved_set(run, with_beams, desk, monkeypatch, command):
+    """``-`` is captions to read beside saved systems, too; a system is saved under a name that says something."""
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((desk / "a.json").read_bytes())))
+    done = run(command, "-", "one", "-t", "mine", "--model", "fake")
+    assert done.code == 0
+    assert "standard input: clipscore candidates, 5 captions" in done.err
+    refused = run("add", "-t", "mine", "-")
+    assert refused.code == 2
+    assert "give NAME=-" in refused.err
