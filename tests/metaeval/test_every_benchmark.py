@@ -9,8 +9,10 @@ from metaeval_made import write
 from scipy import io, stats
 
 from clipstore.encoders.fake import FakeEncoder
-from clipstore.metaeval import Ratings, metaeval
-from clipstore.metaeval.readers import BENCHMARKS, read
+from clipstore.metaeval import Ratings, explain, metaeval
+from clipstore.metaeval.pictures import find
+from clipstore.metaeval.readers import BENCHMARKS, flickr8k, read
+from clipstore.metaeval.scoring import Sources
 
 COUNT, EACH = 12, 3
 PREFIX = "A photo depicts "
@@ -230,3 +232,28 @@ def test_a_benchmark_end_to_end(store, pictures, cosine, tmp_path, name):
         expected = {kind: float(of_pairs[kinds == kind].mean()) for kind in dict.fromkeys(judged.categories)}
         assert done[metric].accuracy == pytest.approx(expected, abs=1e-9)
     assert done["clip-s"].mean == 1
+
+
+def test_explain_scores_every_metric_with_other_references(store, pictures, cosine, tmp_path):
+    """RefCLIP-S, too, is shown with candidates left among their references: as on the table read so."""
+    expert(tmp_path, cosine)
+    own = "".join(f"{name}.jpg\t{name}.jpg#0\t4\t4\t4\n" for name in NAMES)
+    with (tmp_path / "ExpertAnnotations.txt").open("a", encoding="utf-8") as file:
+        file.write(own)
+    space = store.custom_space(FakeEncoder(), "fake")
+    judged = read("flickr8k-expert", tmp_path)
+    assert list(judged.excluded.values()) == [COUNT]
+    done = metaeval(judged, space, images=pictures, metrics=["clip-s", "ref-clip-s"], resamples=0)
+    sources = Sources(space, find(pictures, judged.images))
+    found = {one.setup: one.values for one in explain.explain("flickr8k-expert", tmp_path, done, sources)}
+    for setup, choice in (
+        ("every row, candidate left among its references", "keep"),
+        ("every row, candidate removed from the references of its row", "remove-row"),
+    ):
+        again = metaeval(
+            flickr8k.expert(tmp_path, choice), space, images=pictures, metrics=["clip-s", "ref-clip-s"], resamples=0
+        )
+        assert found[setup] == pytest.approx({one.name: one.agreement.tau_c for one in again.metrics})
+    assert found["every row, candidate left among its references"]["ref-clip-s"] != done["ref-clip-s"].agreement.tau_c
+    without = {one.setup for one in explain.explain("flickr8k-expert", tmp_path, done)}
+    assert not any("every row" in setup for setup in without)
