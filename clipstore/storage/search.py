@@ -29,6 +29,7 @@ NOTHING = -1
 
 _GATHERED = 1 << 16  # filtered or half-precision rows copied at once
 _ON_GPU = 1 << 20  # rows sent to a GPU at once
+_MOST_ON_GPU = 2048  # hits that FAISS finds on a GPU; more are looked for on the CPU
 _process = os.getpid()
 
 
@@ -127,7 +128,7 @@ def _places(ids: Ids, wanted: Ids) -> Ids:
 def _nearest(queries: Vectors, ids: Ids, vectors: Vectors, k: int) -> Hits:
     faiss = faiss_module()
     most = min(k, len(ids))
-    if faiss.get_num_gpus() > 0:
+    if faiss.get_num_gpus() > 0 and most <= _MOST_ON_GPU:
         resources = faiss.StandardGpuResources()
         scores, places = faiss.knn_gpu(
             resources, queries, np.ascontiguousarray(vectors), most, metric=faiss.METRIC_INNER_PRODUCT

@@ -83,6 +83,31 @@ def test_half_precision_is_searched_in_single(tmp_path: Path) -> None:
     assert (found.ids == by_hand(queries, ids, rounded, 3)).all()
 
 
+def test_a_gpu_gets_blocks_of_rows_and_no_more_hits_than_it_can(
+    pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a GPU (a pretended one) the hits are the same, block after block; above 2,048 of them the CPU looks."""
+    rows, ids, vectors = pool
+    asked = []
+
+    def on_gpu(resources: object, queries: np.ndarray, block: np.ndarray, k: int, metric: int) -> tuple:
+        asked.append((len(block), k))
+        return faiss.knn(queries, block, k, metric=metric)
+
+    faiss = search.faiss_module()
+    monkeypatch.setattr(faiss, "get_num_gpus", lambda: 1)
+    monkeypatch.setattr(faiss, "StandardGpuResources", object, raising=False)
+    monkeypatch.setattr(faiss, "knn_gpu", on_gpu, raising=False)
+    monkeypatch.setattr(search, "_ON_GPU", 100)
+    monkeypatch.setattr(search, "_MOST_ON_GPU", 50)
+    queries = unit_vectors(9, DIM, seed=1)
+    assert (search.exact(tmp_path, rows, queries, 7).ids == by_hand(queries, ids, vectors, 7)).all()
+    assert asked == [(100, 7), (50, 7), (100, 7), (100, 7), (40, 7), (10, 7)]
+    asked.clear()
+    assert (search.exact(tmp_path, rows, queries, 60).ids == by_hand(queries, ids, vectors, 60)).all()
+    assert {k for _, k in asked} <= {50, 40, 10}, "only blocks that hold no more than it can give"
+
+
 def test_a_missing_file_is_gone(pool, tmp_path: Path) -> None:
     """The caller reads the catalogue again and retries."""
     rows, _, _ = pool
