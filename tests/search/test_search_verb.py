@@ -14,6 +14,8 @@ from clipstore.errors import InputError, NotStored
 from clipstore.evalset import save
 from clipstore.formats import read_captions
 from clipstore.search import Approximate, ImagePool, TextPool, search
+from clipstore.search.nearest import Nearest
+from clipstore.storage.compact import compact
 from clipstore.store import Space
 
 PREFIX = "A photo depicts "
@@ -141,3 +143,24 @@ def test_an_empty_store_says_so(space: Space) -> None:
         TextPool.of_store(space, PREFIX)
     with pytest.raises(InputError, match="add some first"):
         search(space, ["a"], ImagePool.of_store())
+
+
+@pytest.mark.parametrize("index", [None, Approximate("IVF2,Flat", nprobe=2)])
+def test_segments_that_were_compacted_meanwhile_are_read_anew(
+    store: Store, filled: Space, index: Approximate | None
+) -> None:
+    """A search that goes on after its files are gone gives the same hits, from the new ones."""
+    filled.ensure_texts([f"more words {i}" for i in range(20)], PREFIX)
+    pool = TextPool.of_store(filled, PREFIX)
+    finder = Nearest(filled, pool, index)
+    vectors = filled.gather_texts(np.fromiter(pool.texts, np.int64)[:5])
+    before = finder.search(vectors, 4)
+    old = sorted((store.folder / "vectors").rglob("text/*.faiss"))
+    compact(store.catalogue)
+    for path in old:
+        path.unlink()
+    after = finder.search(vectors, 4)
+    assert (after.ids == before.ids).all()
+    assert after.scores == pytest.approx(before.scores, abs=1e-6)
+    if index is not None:
+        assert finder.recall(vectors) == pytest.approx(1)
