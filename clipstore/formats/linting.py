@@ -28,7 +28,7 @@ FOREIGN_SHARE = 0.5
 """Mostly non-English: more than this share of the captions holds mostly non-ASCII letters or no common English word."""
 
 _EXAMPLES = 3
-_FEW = 20
+_FEW = 3
 _SHOWN = 60
 _FILE = re.compile(r"\S+\.(jpe?g|png|gif|webp|bmp|tiff?|avif|txt)", re.IGNORECASE)
 _SPECIAL = re.compile(
@@ -144,11 +144,11 @@ def _is_name(text: str, key: ItemKey) -> bool:
 
 
 def _repeated(captions: Captions) -> LintWarning | None:
-    """Count images, not rows: an n-best list may repeat itself. A handful of images proves nothing."""
+    """Count images, not rows: an n-best list may repeat itself. One or two images prove nothing."""
     total = len(set(captions.ids))
     pairs = {(key, text.strip()) for key, text in zip(captions.ids, captions.texts, strict=True)}
     (text, images), *_ = Counter(text for _, text in pairs).most_common(1) or [("", 0)]
-    if not text or total < _FEW or images <= SAME_SHARE * total:
+    if not text or images < _FEW or images <= SAME_SHARE * total:
         return None
     rows = [row for row, other in enumerate(captions.texts) if other.strip() == text]
     return _warning(captions, "repeated", "are one and the same caption", rows)

@@ -53,6 +53,14 @@ def test_what_stays_under_the_threshold_is_silent(changes: dict[str, str]) -> No
     assert codes({**GOOD, **changes}) == []
 
 
+def test_one_caption_for_a_few_images_is_seen() -> None:
+    """Three of a handful count, two do not; an n-best list that repeats itself within images does not."""
+    five = {f"img{number}": f"a man with {number} dogs" for number in range(5)}
+    assert codes({**five, **{f"img{number}": "a man" for number in range(3)}}) == ["repeated"]
+    assert codes({**five, "img0": "a man", "img1": "a man"}) == []
+    assert codes({f"img{number}": ["a dog"] * 4 for number in range(2)}) == []  # type: ignore[dict-item]
+
+
 def test_captions_copied_from_references_are_seen_over_five_percent() -> None:
     """A system that gives out references of its own images is named."""
     references = {f"img{number}": [f"A man with {number} dogs."] for number in range(6)}
