@@ -472,6 +472,22 @@ def test_picks_are_kept_as_a_system_with_their_origin(
         save_as(store, replace(evalset, name=None), "best", found)
 
 
+@pytest.mark.parametrize("by", ["clip", "logp", "mix"])
+def test_a_repeated_candidate_changes_no_pick_of_a_file(space: Space, evalset: EvalSet, nbest: Rows, by: str) -> None:
+    """Each candidate in turn comes twice, with its log-probability: every image keeps its caption."""
+    wanted = rerank(space, nbest, evalset, by=by).captions
+    for twin in range(2):
+        more = [
+            {
+                "image_id": row["image_id"],
+                "captions": [*row["captions"], row["captions"][twin]],
+                "mean_logprob": [*row["mean_logprob"], row["mean_logprob"][twin]],
+            }
+            for row in nbest
+        ]
+        assert rerank(space, more, evalset, by=by).captions == wanted
+
+
 def test_shuffled_rows_give_the_same_picks(space: Space, evalset: EvalSet, nbest: Rows) -> None:
     """The order of images in the file means nothing."""
     for by in METHODS:
