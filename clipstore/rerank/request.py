@@ -33,8 +33,9 @@ class Request:
 
     @property
     def looking(self) -> tuple[Space | PairScorer | None, ...]:
-        """Every model that was given, those of the cascade first."""
-        return (*(stage.scorer for stage in self.stages), self.space, self.report_space)
+        """The models that look at the candidates: those of the cascade, else the selector's; and the judge's."""
+        selectors = tuple(stage.scorer for stage in self.stages) or (self.space,)
+        return (*selectors, self.report_space)
 
     def check(self) -> None:
         """Refuse options that do not fit together.

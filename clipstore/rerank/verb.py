@@ -143,6 +143,10 @@ def rerank(
     notes = _notes(request, choice, candidates, given=clip_weight is not None or tuned is not None)
     spaces = [one for one in request.looking if isinstance(one, Space)]
     placed = place(spaces, evalset, candidates, request.switches)
+    if placed.failed.all():
+        first = "".join(f" (first: {one.name}: {one.reason})" for one in placed.failures[:1])
+        msg = f"{candidates.source}: none of {len(candidates):,} images can be read{first}: nothing to choose for"
+        raise InputError(msg)
     if placed.failed.any():
         candidates, kept = candidates.where(~placed.failed[candidates.lists.owners])
         placed = replace(placed, image_ids=None if placed.image_ids is None else placed.image_ids[kept])
@@ -256,11 +260,9 @@ def _curve_note(request: Request, choice: Choice) -> str:
 
 
 def _own_judge(request: Request) -> Space | None:
-    """Return the selector's space as the judge; of a cascade the first that has vectors of all candidates."""
-    if not request.stages:
-        return request.space
-    first = request.stages[0].scorer
-    return first if isinstance(first, Space) else request.space
+    """Return the selector's space as the judge; of a cascade the first, which has vectors of all candidates."""
+    first = request.stages[0].scorer if request.stages else request.space
+    return first if isinstance(first, Space) else None
 
 
 def _notes(request: Request, choice: Choice, candidates: Candidates, *, given: bool) -> list[str]:

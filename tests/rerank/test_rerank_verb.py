@@ -426,6 +426,26 @@ def test_an_image_that_cant_be_read_is_left_out(space: Space, tmp_path: Path, nb
     assert [failure.name for failure in found.failures] == [f"{drawn.name(3)}.png"]
 
 
+def test_where_no_image_can_be_read_that_is_said(space: Space, tmp_path: Path, nbest: Rows) -> None:
+    """With the first file and its reason."""
+    folder = drawn.draw(tmp_path / "odd", 6)
+    for path in folder.iterdir():
+        path.write_bytes(b"no image")
+    images = {drawn.name(i): folder / f"{drawn.name(i)}.png" for i in range(6)}
+    with pytest.raises(InputError, match=r"none of 6 images can be read \(first: .*png"):
+        rerank(space, nbest, EvalSet.read(images=images))
+
+
+def test_a_cascade_leaves_other_models_alone(
+    store: Store, space: Space, other: Space, encoder: drawn.Watched, evalset: EvalSet, nbest: Rows
+) -> None:
+    """The space that was given beside it encodes nothing."""
+    third = store.custom_space(drawn.Watched(16), "fake:16")
+    rerank(space, nbest, evalset, cascade=[Stage(other, 2), Stage(third, 1)])
+    assert encoder.images == 0
+    assert not encoder.texts
+
+
 @pytest.mark.parametrize(
     ("format_", "name"), [("coco", "p.json"), ("clipscore", "q.json"), ("jsonl", "p.jsonl"), ("parquet", "p.parquet")]
 )
