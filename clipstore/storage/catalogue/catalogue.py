@@ -47,6 +47,7 @@ class Catalogue:
         self._location = location
         self._lockless = False  # a read-only folder where SQLite can't make the files that WAL needs
         self._immutable = False
+        self._wal: bool | None = None  # not asked yet
         self._process = os.getpid()
         self._engine = self._connectable()
 
@@ -160,9 +161,20 @@ class Catalogue:
 
     def _leased(self, patience: float) -> AbstractContextManager[None]:
         """Where WAL does not work, other hosts can't be trusted to see our locks: one host writes at a time."""
-        if self._location.url is not None or journal.is_wal(self._location.file):
+        if self._location.url is not None or self._has_wal(patience):
             return nullcontext()
         return lease.held(self.folder, patience)
+
+    def _has_wal(self, patience: float) -> bool:
+        """Say how the journal is kept; asked once, and again after WAL was left."""
+        if self._wal is None:
+            try:
+                self._wal = engines.has_wal(self._current(), patience)
+            except sqlite3.Error as error:
+                if not is_without_wal(error):
+                    raise
+                return True  # set to it, and it fails here: the writer finds out, and leaves it
+        return self._wal
 
     def _writer(self, patience: float) -> Tx:
         try:
@@ -175,9 +187,10 @@ class Catalogue:
     def _left_wal(self, error: BaseException) -> bool:
         """Say whether WAL failed here and a rollback journal now takes its place."""
         file = self._location.file
-        if self.readonly or self._location.url is not None or not is_without_wal(error) or not journal.is_wal(file):
+        if self.readonly or self._location.url is not None or not is_without_wal(error) or self._wal is False:
             return False
         self._engine.dispose()
+        self._wal = None
         with upgrade.file_lock(self.folder / LOCK):
             journal.leave_wal(file)
         return True

@@ -102,6 +102,13 @@ def _on_sqlite(connection: Connection) -> bool:
     return connection.dialect.name == "sqlite"
 
 
+def has_wal(engine: Engine, patience: float) -> bool:
+    """Say whether a SQLite catalogue keeps its journal as WAL; waits up to ``patience`` seconds to be told."""
+    with engine.connect() as connection:
+        _driver(connection).execute(f"PRAGMA busy_timeout={int(patience * 1000)}")
+        return bool(_driver(connection).execute("PRAGMA journal_mode").fetchone()[0] == "wal")
+
+
 def begin_read(connection: Connection) -> None:
     """Open a transaction that sees one snapshot and writes nothing."""
     if _on_sqlite(connection):

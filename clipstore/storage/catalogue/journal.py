@@ -2,6 +2,9 @@
 
 WAL needs shared memory between processes, which network file systems lack. Some of them
 answer "wal" and fail at the first write, so a new catalogue is probed by a write.
+
+Only SQLite opens its files: a process that opens and closes one by itself drops every lock that its own
+connections hold there, and the next process to close the catalogue deletes the journal under them.
 """
 
 from __future__ import annotations
@@ -20,16 +23,6 @@ logger = logging.getLogger("clipstore.storage")
 
 _TRIES = 50
 _PAUSE = 0.02  # seconds
-_WAL_MARK = b"\x02\x02"  # bytes 18 and 19 of a SQLite file: read and write version
-
-
-def is_wal(path: Path) -> bool:
-    """Say whether the SQLite file at ``path`` is set to WAL."""
-    try:
-        with path.open("rb") as file:
-            return file.read(20)[18:20] == _WAL_MARK
-    except OSError:
-        return False
 
 
 def prepare(path: Path) -> None:

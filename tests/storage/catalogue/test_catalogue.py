@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import sqlite3
@@ -10,6 +11,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from small_stores import in_children
@@ -187,15 +189,78 @@ def _sqlite_store(tmp_path, **values):
     return tmp_path / "s"
 
 
+def _journal(folder):
+    with contextlib.closing(sqlite3.connect(folder / "catalogue.sqlite")) as connection:
+        return connection.execute("PRAGMA journal_mode").fetchone()[0]
+
+
 def test_new_store_uses_wal_and_full_sync(tmp_path):
     """On a local disk the catalogue uses WAL, syncs each commit and checks foreign keys."""
     catalogue = Catalogue.open(_sqlite_store(tmp_path))
     with catalogue.read() as tx:
         pragmas = {name: tx.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("synchronous", "foreign_keys")}
     catalogue.close()
-    assert journal.is_wal(tmp_path / "s" / "catalogue.sqlite")
+    assert _journal(tmp_path / "s") == "wal"
     assert pragmas == {"synchronous": 2, "foreign_keys": 1}
     assert sorted(path.name for path in (tmp_path / "s").iterdir()) == ["catalogue.sqlite", "store.lock"]
+
+
+_ADD = """
+import sys
+from pathlib import Path
+from clipstore.storage.catalogue import Catalogue, settings
+catalogue = Catalogue.open(Path(sys.argv[1]))
+with catalogue.write() as tx:
+    settings.set(tx, sys.argv[2], "short")
+catalogue.close()
+"""
+
+
+def test_a_long_writer_keeps_what_it_commits_between_short_ones(tmp_path):
+    """Processes come and go beside one that stays: none of them takes the journal away under it."""
+    folder = _sqlite_store(tmp_path)
+    long = Catalogue.open(folder)
+    for turn in range(3):
+        for part in range(2):
+            with long.write() as tx:
+                settings.set(tx, f"long {turn} {part}", "long")
+        subprocess.run([sys.executable, "-c", _ADD, str(folder), f"short {turn}"], check=True)
+    with long.write() as tx:
+        settings.set(tx, "last", "long")
+    with Catalogue.open(folder).read() as tx:
+        seen = settings.all(tx)
+    long.close()
+    catalogue = Catalogue.open(folder)
+    with catalogue.read() as tx:
+        assert settings.all(tx) == seen
+    catalogue.close()
+    wanted = {f"long {turn} {part}" for turn in range(3) for part in range(2)} | {f"short {turn}" for turn in range(3)}
+    assert set(seen) == wanted | {"last"}
+
+
+@pytest.mark.skipif(not Path("/proc/locks").exists(), reason="this system does not list its locks")
+@pytest.mark.parametrize("wal", [True, False])
+def test_a_write_leaves_sqlite_its_locks(tmp_path, monkeypatch, wal):
+    """What SQLite has locked stays locked while a transaction of this process begins, in vain or not."""
+    monkeypatch.setattr(journal, "_probe", lambda _: wal)
+    catalogue = Catalogue.open(tmp_path / "s")
+
+    def locks():
+        mine = {path.stat().st_ino for path in (tmp_path / "s").glob("catalogue.sqlite*")}
+        lines = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
+        return [one for one in lines if str(os.getpid()) in one and int(one[-3].rpartition(":")[2]) in mine]
+
+    with catalogue.write() as tx:
+        settings.set(tx, "a", "1")
+        before = len(locks())
+        with pytest.raises(Busy), catalogue.write(patience=0.0):
+            pass
+        assert len(locks()) >= before > 0
+    with catalogue.write() as tx:
+        settings.set(tx, "a", "2")
+    if wal:
+        assert locks()
+    catalogue.close()
 
 
 def test_store_works_and_says_so_where_wal_does_not(tmp_path, monkeypatch, caplog):
@@ -209,7 +274,7 @@ def test_store_works_and_says_so_where_wal_does_not(tmp_path, monkeypatch, caplo
         folder = _sqlite_store(tmp_path, a="1")
     assert [record.name for record in caplog.records] == ["clipstore.storage"]
     assert "WAL does not work" in caplog.text
-    assert not journal.is_wal(folder / "catalogue.sqlite")
+    assert _journal(folder) == "delete"
     one, two = Catalogue.open(folder), Catalogue.open(folder)
     with one.read() as tx:
         assert settings.get(tx, "a") == "1"
@@ -260,7 +325,7 @@ def test_store_moved_to_where_wal_fails_leaves_it(tmp_path, monkeypatch, caplog)
     monkeypatch.setattr(engine, "begin_write", begin)
     with catalogue.write() as tx:
         settings.set(tx, "b", "2")
-    assert not journal.is_wal(tmp_path / "s" / "catalogue.sqlite")
+    assert _journal(tmp_path / "s") == "delete"
     assert "rollback journal" in caplog.text
     with catalogue.read() as tx:
         assert settings.all(tx) == {"a": "1", "b": "2"}
