@@ -9,8 +9,8 @@ import numpy as np
 
 from clipstore import keys as content_keys
 from clipstore.errors import InputError
-from clipstore.storage.catalogue import files, sets, spaces
-from clipstore.storage.catalogue.pools import all_texts
+from clipstore.storage import overlay
+from clipstore.storage.catalogue import sets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -54,17 +54,15 @@ class TextPool:
 
     @classmethod
     def of_store(cls, space: Space, prefix: str) -> TextPool:
-        """Return all texts of the store that have a vector under a prefix.
+        """Return all texts of the store, and of those that it rests on, that have a vector under a prefix.
 
         Raises
         ------
         InputError
             When there is none.
         """
-        with space.catalogue.read() as tx:
-            texts = all_texts(tx)
-            prompts = spaces.prompts(tx, space.fingerprint.digest)
-        wanted = [text for text in texts if text.strip()]
+        prompts = overlay.prompts(space.catalogue, space.fingerprint.digest)
+        wanted = [text for text in overlay.texts(space.catalogue) if text.strip()]
         vector_keys = space.text_keys(wanted, prefix)
         there = space.shelf("text").contains(vector_keys)
         found = dict(zip(vector_keys[there].tolist()[::-1], _where(wanted, there)[::-1], strict=True))
@@ -200,8 +198,7 @@ class ImagePool:
     def named(self, space: Space, ids: Iterable[int]) -> dict[int, ItemKey]:
         """Return what to call images: the user's id, else a known path, else the content id in hex."""
         wanted = [id_ for id_ in dict.fromkeys(ids) if id_ not in self.keys]
-        with space.catalogue.read() as tx:
-            paths = files.paths(tx, wanted) if wanted else {}
+        paths = overlay.paths(space.catalogue, wanted) if wanted else {}
         names: dict[int, ItemKey] = dict(self.keys)
         names.update({id_: paths.get(id_, content_keys.to_hex(id_)) for id_ in wanted})
         return names

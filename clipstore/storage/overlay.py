@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from clipstore.storage.catalogue import contents, files, segments, spaces
+from clipstore.storage.catalogue import contents, files, pools, segments, spaces
 from clipstore.storage.lookup import Shelf
 
 if TYPE_CHECKING:
@@ -114,3 +114,21 @@ def paths(catalogue: Catalogue, image_ids: Iterable[int]) -> dict[int, str]:
         with one.read() as tx:
             found |= files.paths(tx, wanted)
     return found
+
+
+def texts(catalogue: Catalogue) -> list[str]:
+    """Return every text that any of the stores knows, once."""
+    found: dict[str, None] = {}
+    for one in (*catalogue.bases, catalogue):
+        with one.read() as tx:
+            found |= dict.fromkeys(pools.all_texts(tx))
+    return list(found)
+
+
+def prompts(catalogue: Catalogue, digest: str) -> list[str]:
+    """Return the prefixes that texts of a space were encoded with, in any of the stores, sorted."""
+    found: set[str] = set()
+    for one in (*catalogue.bases, catalogue):
+        with one.read() as tx:
+            found.update(spaces.prompts(tx, digest))
+    return sorted(found)

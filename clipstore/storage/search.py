@@ -153,6 +153,13 @@ def joined(one: Hits, other: Hits, k: int) -> Hits:
     return Hits(ids, scores)
 
 
+def recall(found: Hits, wanted: Hits) -> float:
+    """Return the share of the wanted hits that were found, over all queries."""
+    real = wanted.ids != NOTHING
+    there = (wanted.ids[:, :, None] == found.ids[:, None, :]).any(axis=2) & real
+    return float(there.sum() / max(1, real.sum()))
+
+
 def _repeated(ids: np.ndarray, scores: Scores) -> np.ndarray:
     """Return which entries repeat an id that stands in the same row with a better score, or earlier."""
     by_score = np.argsort(-scores, axis=1, kind="stable")

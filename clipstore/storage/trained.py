@@ -19,7 +19,7 @@ from clipstore import keys
 from clipstore.errors import CannotWrite, InputError
 from clipstore.storage import segments
 from clipstore.storage.lookup import Shelf
-from clipstore.storage.search import NOTHING, Hits, exact, faiss_module
+from clipstore.storage.search import NOTHING, Hits, faiss_module
 from clipstore.storage.translate import writing
 
 if TYPE_CHECKING:
@@ -46,13 +46,10 @@ class Only:
 
     Parameters
     ----------
-    ids
-        The ids that may be found, int64.
     bits
         One bit a vector of the index, the low bit first.
     """
 
-    ids: Ids
     bits: np.ndarray
 
 
@@ -62,7 +59,6 @@ class Trained:
 
     def __init__(self, index: Any, root: Path, rows: Sequence[SegmentRow], ids: Ids, *, made: bool) -> None:
         self._index = index
-        self._root, self._rows = root, rows
         self._shelf = Shelf(root, rows)
         self._ids = ids
         self.made = made
@@ -83,7 +79,7 @@ class Trained:
         if self._lists is None:
             msg = "a filter needs an index with inverted lists (IVF...), or none: leave --index out"
             raise InputError(msg)
-        return Only(allowed, np.packbits(np.isin(self._ids, allowed), bitorder="little"))
+        return Only(np.packbits(np.isin(self._ids, allowed), bitorder="little"))
 
     def search(self, queries: Vectors, k: int, only: Only | None = None, nprobe: int | None = None) -> Hits:
         """Return about the ``k`` nearest vectors of each query, with exact scores.
@@ -139,13 +135,6 @@ class Trained:
             return found
         return Hits(np.concatenate([found.ids, rest.ids], axis=1), np.concatenate([found.scores, rest.scores], axis=1))
 
-    def recall(self, queries: Vectors, k: int = 10, only: Only | None = None, nprobe: int | None = None) -> float:
-        """Return the share of the exact ``k`` nearest that the index finds, over some queries, in what is allowed."""
-        wanted = exact(self._root, self._rows, queries, k, None if only is None else only.ids).ids
-        found = self.search(queries, k, only, nprobe).ids
-        there = (wanted[:, :, None] == found[:, None, :]).any(axis=2) & (wanted != NOTHING)
-        return float(there.sum() / max(1, (wanted != NOTHING).sum()))
-
 
 def path_of(root: Path, rows: Sequence[SegmentRow], factory: str) -> Path:
     """Return where the index of these segments lies: beside them, named by what it is made of."""
@@ -155,7 +144,7 @@ def path_of(root: Path, rows: Sequence[SegmentRow], factory: str) -> Path:
 
 
 def open_or_make(root: Path, rows: Sequence[SegmentRow], factory: str) -> Trained:
-    """Return the trained index of these segments: the one on disk, else a new one that is put there.
+    """Return the trained index of these segments: that of :func:`known`, else a new one that is put there.
 
     Parameters
     ----------
@@ -173,21 +162,40 @@ def open_or_make(root: Path, rows: Sequence[SegmentRow], factory: str) -> Traine
     Gone, Damaged
         As :func:`clipstore.storage.search.exact`.
     """
-    faiss = faiss_module()
-    path = path_of(root, rows, factory)
+    found = known(root, rows, factory)
+    if found is not None:
+        return found
     ids = _distinct(root, rows)
-    index = None
-    if path.exists():
-        with contextlib.suppress(RuntimeError):  # damaged: it is made anew
-            index = faiss.read_index(str(path))
-        if index is not None and (index.ntotal != len(ids) or index.d != rows[0].dim):
-            index = None
-    if index is not None:
-        return Trained(index, root, rows, ids, made=False)
     index = _made(root, rows, factory, len(ids))
     with contextlib.suppress(CannotWrite):  # a store that can't be written makes it again next time
-        _put(index, path)
+        _put(index, path_of(root, rows, factory))
     return Trained(index, root, rows, ids, made=True)
+
+
+def known(root: Path, rows: Sequence[SegmentRow], factory: str) -> Trained | None:
+    """Return the trained index of these segments that is on disk, None where there is none or it is damaged.
+
+    Parameters
+    ----------
+    root, rows, factory
+        As of :func:`open_or_make`; nothing is written.
+
+    Raises
+    ------
+    Gone, Damaged
+        As :func:`clipstore.storage.search.exact`.
+    """
+    path = path_of(root, rows, factory)
+    if not path.exists():
+        return None
+    try:
+        index = faiss_module().read_index(str(path))
+    except RuntimeError:
+        return None
+    ids = _distinct(root, rows)
+    if index.ntotal != len(ids) or index.d != rows[0].dim:
+        return None
+    return Trained(index, root, rows, ids, made=False)
 
 
 def _distinct(root: Path, rows: Sequence[SegmentRow]) -> Ids:

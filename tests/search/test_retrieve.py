@@ -14,7 +14,7 @@ from clipstore import EvalSet, Store
 from clipstore.errors import InputError
 from clipstore.evalset import load_systems, save
 from clipstore.formats import read_captions
-from clipstore.search import Approximate, TextPool, retrieve
+from clipstore.search import Approximate, TextPool, nearest, retrieve
 from clipstore.storage import trained
 from clipstore.store import Space
 
@@ -80,15 +80,15 @@ def test_an_index_is_opened_once_and_its_recall_is_of_the_pool(
 ) -> None:
     """Whatever the number of batches; recall is measured once, within the pool, of which the store holds more."""
     opened, asked = [], []
-    make, measure = trained.open_or_make, trained.Trained.recall
+    make, measure = trained.open_or_make, nearest.recall
     monkeypatch.setattr(trained, "open_or_make", lambda *given: opened.append(given) or make(*given))
-    monkeypatch.setattr(trained.Trained, "recall", lambda *given: asked.append(given) or measure(*given))
+    monkeypatch.setattr(nearest, "recall", lambda *given: asked.append(given) or measure(*given))
     monkeypatch.setattr(sys.modules["clipstore.search.retrieve"], "_BATCH", 2)
     filled.ensure_texts([f"elsewhere {i}" for i in range(40)], PREFIX)
     pool = pool_of(filled)
     found = retrieve(filled, evalset, pool, index=Approximate("IVF2,Flat", 2))
     assert (len(opened), len(asked)) == (1, 1)
-    assert len(asked[0][1]) == 6, "all images, not the first batch"
+    assert len(asked[0][1].ids) == 6, "all images, not the first batch"
     assert found.recall == pytest.approx(1), "of the ten nearest in the pool all are found"
     assert found.captions == retrieve(filled, evalset, pool).captions
 

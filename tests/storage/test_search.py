@@ -154,7 +154,8 @@ def test_a_trained_index_finds_what_exact_finds(pool, tmp_path: Path, factory: s
     rows = [*rows, put(tmp_path, ids[:200], vectors[:200])]
     index = trained.open_or_make(tmp_path, rows, factory)
     queries = unit_vectors(20, DIM, seed=1)
-    assert index.recall(queries, 10, nprobe=4) > 0.8
+    wanted = search.exact(tmp_path, rows, queries, 10)
+    assert search.recall(index.search(queries, 10, nprobe=4), wanted) > 0.8
     found = index.search(queries, 5, nprobe=4)
     place = {int(id_): row for row, id_ in enumerate(ids)}
     for query, near, scores in zip(queries, found.ids, found.scores, strict=True):
@@ -172,10 +173,11 @@ def test_a_trained_index_filters_or_says_that_it_cant(pool, tmp_path: Path) -> N
         only = index.only(allowed)
         found = index.search(queries, 3, only, nprobe=4)
         assert (found.ids == by_hand(queries, ids[:40], vectors[:40], 3)).all()
-        assert index.recall(queries, 10, only, nprobe=4) == 1
-        hard = index.search(queries, 10, only, nprobe=1).ids
-        shares = (by_hand(queries, ids[:40], vectors[:40], 10)[:, :, None] == hard[:, None, :]).any(axis=2)
-        assert index.recall(queries, 10, only, nprobe=1) == pytest.approx(shares.mean()), "of what may be found"
+        wanted = search.exact(tmp_path, rows, queries, 10, allowed)
+        assert search.recall(index.search(queries, 10, only, nprobe=4), wanted) == 1
+        hard = index.search(queries, 10, only, nprobe=1)
+        shares = (by_hand(queries, ids[:40], vectors[:40], 10)[:, :, None] == hard.ids[:, None, :]).any(axis=2)
+        assert search.recall(hard, wanted) == pytest.approx(shares.mean()), "of what may be found"
     with pytest.raises(InputError, match="inverted lists"):
         trained.open_or_make(tmp_path, rows, "HNSW16").only(allowed)
 
