@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass
-from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Final, final
 
 import numpy as np
 
-from clipstore import keys
 from clipstore.errors import BadImage
+from clipstore.store import known_images
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import PIL.Image
 
@@ -42,12 +41,12 @@ class Pictures:
     Parameters
     ----------
     paths
-        Content id -> a file that held it.
+        Content id -> files that held it, the likeliest first.
     sizes
         Content id -> width and height in pixels.
     """
 
-    def __init__(self, paths: Mapping[int, str], sizes: Mapping[int, tuple[int, int]]) -> None:
+    def __init__(self, paths: Mapping[int, Sequence[str]], sizes: Mapping[int, tuple[int, int]]) -> None:
         self._paths = dict(paths)
         self._sizes = dict(sizes)
         self._thumbs: dict[int, Thumb | None] = {}
@@ -77,14 +76,9 @@ class Pictures:
         return None if picture is None else (_saved(picture, "PNG"), "image/png")
 
     def _bytes(self, image_id: int) -> bytes | None:
-        """Return the file of an image, None where it is gone or holds another by now."""
-        if image_id not in self._paths:
-            return None
-        try:
-            data = Path(self._paths[image_id]).read_bytes()
-        except OSError:
-            return None
-        return data if keys.image_id(data) == image_id else None
+        """Return the file of an image, None where all are gone or hold others by now."""
+        found = known_images.read(image_id, self._paths.get(image_id, ()))
+        return None if found is None else found[1]
 
     def thumb(self, image_id: int) -> Thumb | None:
         """Return an image's thumbnail; None where its file is gone, changed or can't be read."""

@@ -11,6 +11,7 @@ from clipstore import keys as content_keys
 from clipstore.errors import InputError
 from clipstore.storage import overlay
 from clipstore.storage.catalogue import sets
+from clipstore.store import known_images
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -200,5 +201,6 @@ class ImagePool:
         wanted = [id_ for id_ in dict.fromkeys(ids) if id_ not in self.keys]
         paths = overlay.paths(space.catalogue, wanted) if wanted else {}
         names: dict[int, ItemKey] = dict(self.keys)
-        names.update({id_: paths.get(id_, content_keys.to_hex(id_)) for id_ in wanted})
+        for id_ in wanted:
+            names[id_] = known_images.shown(paths[id_]) if id_ in paths else content_keys.to_hex(id_)
         return names

@@ -106,13 +106,14 @@ def flags(catalogue: Catalogue, image_ids: Iterable[int]) -> dict[int, tuple[str
     return found
 
 
-def paths(catalogue: Catalogue, image_ids: Iterable[int]) -> dict[int, str]:
-    """Return a known path of each image that has one, as any of the stores knows it."""
+def paths(catalogue: Catalogue, image_ids: Iterable[int]) -> dict[int, tuple[str, ...]]:
+    """Return all paths that any of the stores knows of each image that has one, the likeliest first."""
     wanted = list(image_ids)
-    found: dict[int, str] = {}
-    for one in (*catalogue.bases, catalogue):
+    found: dict[int, tuple[str, ...]] = {}
+    for one in (catalogue, *catalogue.bases):
         with one.read() as tx:
-            found |= files.paths(tx, wanted)
+            for id_, more in files.paths(tx, wanted).items():
+                found[id_] = tuple(dict.fromkeys((*found.get(id_, ()), *more)))
     return found
 
 

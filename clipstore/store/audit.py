@@ -5,16 +5,15 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from clipstore import keys
 from clipstore.encoders import canonical, pipeline
 from clipstore.errors import BadImage, InputError
 from clipstore.storage import overlay
 from clipstore.storage.catalogue import pools, segments, settings, spaces, whole
+from clipstore.store import known_images
 from clipstore.store.progress import silent
 from clipstore.store.text_keys import text_keys
 
@@ -94,7 +93,7 @@ def audit(space: Space, sample: int = 200, *, seed: int | None = None, progress:
         raise InputError(msg)
     encoder = space.encoder(progress)
     seen, fresh = _encode_images(encoder, images, progress)
-    gaps = [(space.gather_images(np.array(seen, np.int64)), fresh, [images[key] for key in seen])]
+    gaps = [(space.gather_images(np.array(list(seen), np.int64)), fresh, list(seen.values()))]
     strings = [string for _, string in texts]
     gaps.append((space.gather_texts(np.array([key for key, _ in texts], np.int64)), _encode(encoder, strings), strings))
     gap, worst = _worst(gaps)
@@ -103,8 +102,8 @@ def audit(space: Space, sample: int = 200, *, seed: int | None = None, progress:
     return Audit(len(seen), len(texts), gap, HALF if half else FLOAT32, worst, len(images) - len(seen), changed)
 
 
-def _images(space: Space, sample: int, chosen: random.Random) -> dict[int, str]:
-    """Return id -> path of some images that have a vector here and a known file."""
+def _images(space: Space, sample: int, chosen: random.Random) -> dict[int, tuple[str, ...]]:
+    """Return id -> paths of some images that have a vector here and a known file."""
     with space.catalogue.read() as tx:
         ids = np.array([row.id for row in whole.images(tx)], np.int64)
     held = ids[space.shelf("image").contains(ids)].tolist()
@@ -123,24 +122,28 @@ def _texts(space: Space, sample: int, chosen: random.Random) -> list[tuple[int, 
     return [(int(made[row]), strings[row]) for row in chosen.sample(held, min(sample, len(held)))]
 
 
-def _encode_images(encoder: Encoder, images: Mapping[int, str], progress: Progress) -> tuple[list[int], Vectors]:
-    """Return the ids that could be encoded, and their vectors."""
-    sources = ((id_, partial(_same, id_, path)) for id_, path in images.items())
+def _encode_images(
+    encoder: Encoder, images: Mapping[int, Sequence[str]], progress: Progress
+) -> tuple[dict[int, str], Vectors]:
+    """Return id -> path of those that could be encoded, and their vectors."""
+    read: dict[int, str] = {}
+    sources = ((id_, partial(_same, id_, paths, read)) for id_, paths in images.items())
     seen: list[int] = []
     rows = [np.empty((0, encoder.dim), np.float32)]
     for batch in pipeline.images(encoder, sources):
         seen += batch.keys
         rows.append(batch.vectors)
         progress("images", len(seen), len(images))
-    return seen, np.concatenate(rows)
+    return {id_: read[id_] for id_ in seen}, np.concatenate(rows)
 
 
-def _same(id_: int, path: str) -> bytes:
-    """Read a file that still is the image that it was."""
-    content = Path(path).read_bytes()
-    if keys.image_id(content) != id_:
-        msg = "holds another image now"
+def _same(id_: int, paths: Sequence[str], read: dict[int, str]) -> bytes:
+    """Read a file that still is the image that it was, and note which."""
+    found = known_images.read(id_, paths)
+    if found is None:
+        msg = "is gone, or holds another image now"
         raise BadImage(msg)
+    read[id_], content = found
     return content
 
 

@@ -17,7 +17,7 @@ def pictures(folder, form, pixels=PIXELS):
     path = folder / f"one.{form}"
     PIL.Image.fromarray(pixels).save(path)
     id_ = keys.image_id(path.read_bytes())
-    return Pictures({id_: str(path)}, {}), id_
+    return Pictures({id_: [str(path)]}, {}), id_
 
 
 @pytest.mark.parametrize(
@@ -56,6 +56,14 @@ def test_what_is_no_picture_is_not_shown(tmp_path, content):
     """SVG may hold scripts, PostScript is a program, and a broken file is nothing."""
     (tmp_path / "one.bin").write_bytes(content)
     id_ = keys.image_id(content)
-    held = Pictures({id_: str(tmp_path / "one.bin")}, {})
+    held = Pictures({id_: [str(tmp_path / "one.bin")]}, {})
     assert held.full(id_) is None
     assert held.thumb(id_) is None
+
+
+def test_an_image_is_shown_from_any_file_that_still_holds_it(tmp_path):
+    """A file that is gone and one that changed are passed over."""
+    _, id_ = pictures(tmp_path, "png")
+    (tmp_path / "changed.png").write_bytes(b"another")
+    held = Pictures({id_: [str(tmp_path / name) for name in ("gone.png", "changed.png", "one.png")]}, {})
+    assert held.full(id_) == ((tmp_path / "one.png").read_bytes(), "image/png")

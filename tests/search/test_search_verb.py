@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import drawn
@@ -66,6 +67,15 @@ def test_images_for_a_text(store: Store, filled: Space, evalset: EvalSet) -> Non
     ids = store.identify(evalset.images()).ids
     in_set = search(filled, ["a red thing"], ImagePool.of_set(evalset, [*ids[:3], None, None, None]), 6)
     assert {hit.found for hit in in_set.hits[0]} == set(evalset.keys[:3])
+
+
+def test_a_found_image_is_called_by_a_path_that_is_there(store: Store, filled: Space, tmp_path: Path) -> None:
+    """Of two folders that held the images, one was taken away: hits are named by the other."""
+    shutil.copytree(tmp_path / "images", tmp_path / "copies")
+    store.identify(EvalSet.read(images=tmp_path / "copies", refs=drawn.references(6)).images())
+    shutil.rmtree(tmp_path / "copies")
+    found = search(filled, ["a red thing"], ImagePool.of_store(), 6)
+    assert {Path(str(hit.found)).parent for hit in found.hits[0]} == {tmp_path / "images"}
 
 
 def test_a_saved_set_is_a_pool(store: Store, filled: Space, evalset: EvalSet) -> None:

@@ -64,7 +64,7 @@ def _examine(tx, folder, expected):
     captions = np.array(run.used_texts[:2])
     assert pairs.get(tx, "scorer", np.array(images[:2]), captions).tolist() == [0.25, 0.75]
     assert settings.get(tx, "a setting") == "its value"
-    assert files.paths(tx, images[:1]) == {images[0]: "/pictures/red.png"}
+    assert files.paths(tx, images[:1]) == {images[0]: ("/pictures/red.png",)}
     assert [row.path for row in files.failures(tx)] == ["/pictures/bad.png"]
     assert spaces.get(tx, digest).fields["kind"] == "fake"
     assert spaces.prompts(tx, digest) == ["A photo depicts "]

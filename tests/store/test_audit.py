@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -72,6 +73,16 @@ def test_files_that_changed_are_left_out(filled: Space, tmp_path: Path) -> None:
     found = audit(filled)
     assert (found.images, found.unread) == (10, 2)
     assert found.sound
+
+
+@pytest.mark.parametrize("gone", ["images", "copies"])
+def test_images_are_read_where_they_still_are(filled: Space, tmp_path: Path, gone: str) -> None:
+    """Of two folders that held the images one is gone: all are compared with what the other holds."""
+    shutil.copytree(tmp_path / "images", tmp_path / "copies")
+    filled.ensure_images([Image(path, path.name) for path in sorted((tmp_path / "copies").iterdir())])
+    shutil.rmtree(tmp_path / gone)
+    found = audit(filled)
+    assert (found.images, found.unread, found.sound) == (12, 0, True)
 
 
 def test_an_audit_writes_nothing(filled: Space, store: Store) -> None:

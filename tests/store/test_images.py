@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import time
 from pathlib import Path
 
@@ -186,6 +187,19 @@ def test_known_images_are_found_again_by_id(store: Store, tmp_path: Path) -> Non
     done = store.space("fake:32").ensure_known_images(ids)
     assert done.encoded == 3
     assert done.ids == tuple(ids)
+
+
+@pytest.mark.parametrize("gone", ["images", "copies"])
+def test_a_known_image_is_found_at_any_path_that_still_holds_it(store: Store, tmp_path: Path, gone: str) -> None:
+    """Of two folders that held the images one is gone, whichever was seen last: the other serves."""
+    drawn.draw(tmp_path / "images", 3)
+    shutil.copytree(tmp_path / "images", tmp_path / "copies")
+    for folder in ("images", "copies"):
+        images = [Image(path, path.name) for path in sorted((tmp_path / folder).iterdir())]
+        ids = [one for one in store.space("fake").ensure_images(images).ids if one is not None]
+    shutil.rmtree(tmp_path / gone)
+    done = store.space("fake:32").ensure_known_images(ids)
+    assert (done.encoded, done.failed, done.ids) == (3, 0, tuple(ids))
 
 
 def test_a_known_image_without_a_file_says_what_to_do(store: Store) -> None:

@@ -123,14 +123,17 @@ def remember(tx: Tx, files: Sequence[FileRow]) -> None:
     run_many(tx, _REMEMBER, sorted(new))
 
 
-def paths(tx: Tx, image_ids: Iterable[int]) -> dict[int, str]:
-    """Return one known path of each image that has any."""
+def paths(tx: Tx, image_ids: Iterable[int]) -> dict[int, tuple[str, ...]]:
+    """Return all known paths of each image that has any, the one that was hashed last first."""
     query = (
         "SELECT f.image_id, r.path, f.name FROM image_files f JOIN image_roots r ON r.id = f.root_id "
-        "WHERE f.image_id IN ({marks}) ORDER BY f.image_id, r.path DESC, f.name DESC"
+        "WHERE f.image_id IN ({marks}) ORDER BY f.image_id, f.hashed_ns DESC, r.path, f.name"
     )
-    found = rows_in(tx, query, sorted({int(key) for key in image_ids}))
-    return {key: os.fsdecode(os.path.join(bytes(root), bytes(name))) for key, root, name in found}  # noqa: PTH118
+    found: dict[int, tuple[str, ...]] = {}
+    for key, root, name in rows_in(tx, query, sorted({int(key) for key in image_ids})):
+        path = os.fsdecode(os.path.join(bytes(root), bytes(name)))  # noqa: PTH118
+        found[key] = (*found.get(key, ()), path)
+    return found
 
 
 def relink(tx: Tx, old_root: str, new_root: str) -> int:

@@ -31,11 +31,12 @@ def test_odd_paths_and_inodes_survive(catalogue):
         assert files.known(tx, [row.path for row in rows]) == {row.path: row for row in rows}
 
 
-def test_any_path_of_an_image_is_found(catalogue):
-    """An image in two places gives one of its paths; an unknown image gives none."""
+def test_all_paths_of_an_image_are_found(catalogue):
+    """An image in several places gives all of them, that which was hashed last first; an unknown image gives none."""
     with catalogue.write() as tx:
         files.remember(tx, [_file("/b/1.jpg", 1), _file("/a/1.jpg", 1), _file("/a/2.jpg", 2)])
-        assert files.paths(tx, [1, 2, 3]) == {1: "/a/1.jpg", 2: "/a/2.jpg"}
+        files.remember(tx, [_file("/c/1.jpg", 1)._replace(hashed_ns=4)])
+        assert files.paths(tx, [1, 2, 3]) == {1: ("/c/1.jpg", "/a/1.jpg", "/b/1.jpg"), 2: ("/a/2.jpg",)}
 
 
 def test_moved_folder_moves_all_below_it_and_nothing_beside_it(catalogue):
@@ -44,7 +45,11 @@ def test_moved_folder_moves_all_below_it_and_nothing_beside_it(catalogue):
     with catalogue.write() as tx:
         files.remember(tx, [_file(path, number) for number, path in enumerate(old)])
         assert files.relink(tx, "/data/coco/", "/mnt/new") == 2
-        assert files.paths(tx, range(3)) == {0: "/mnt/new/1.jpg", 1: "/mnt/new/val/2.jpg", 2: "/data/coco2/3.jpg"}
+        assert files.paths(tx, range(3)) == {
+            0: ("/mnt/new/1.jpg",),
+            1: ("/mnt/new/val/2.jpg",),
+            2: ("/data/coco2/3.jpg",),
+        }
         assert files.known(tx, old).keys() == {old[2]}
         assert files.relink(tx, "/nowhere", "/mnt") == 0
 
