@@ -141,7 +141,7 @@ class Space:
         NotStored
             When an id has no vector here; the message names the first.
         """
-        return self._shelves.look("image", lambda shelf: shelf.gather(ids))
+        return self._gather("image", ids)
 
     def gather_texts(self, vector_keys: Ids) -> Vectors:
         """Return the vectors of vector keys: float32, shape (len(vector_keys), dim), in the order asked.
@@ -151,7 +151,12 @@ class Space:
         NotStored
             When a key has no vector here; the message names the first.
         """
-        return self._shelves.look("text", lambda shelf: shelf.gather(vector_keys))
+        return self._gather("text", vector_keys)
+
+    def _gather(self, modality: Modality, ids: Ids) -> Vectors:
+        if not len(ids):  # an empty shelf knows no length
+            return np.empty((0, self.dim), dtype=np.float32)
+        return self._shelves.look(modality, lambda shelf: shelf.gather(ids))
 
     def cuts(self, vector_keys: Ids) -> dict[int, int]:
         """Return vector key -> tokens that did not fit, only where something was cut."""

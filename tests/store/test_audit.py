@@ -55,6 +55,20 @@ def test_a_sound_store_comes_out_as_it_is_stored(filled: Space) -> None:
     assert (whole.images, whole.texts) == (12, 8)
 
 
+@pytest.mark.parametrize("kind", ["images", "texts"])
+def test_one_kind_alone_is_audited(store: Store, tmp_path: Path, kind: str) -> None:
+    """A space that holds images and no text, or texts and no image, is compared all the same."""
+    space = store.custom_space(FakeEncoder(), "fake")
+    if kind == "images":
+        paths = drawn.draw(tmp_path / "images", 3).iterdir()
+        space.ensure_images([Image(path, path.name) for path in paths])
+    else:
+        space.ensure_texts(["a", "b", "c"], PREFIX)
+    found = audit(space)
+    assert {"images": found.images, "texts": found.texts} == {"images": 0, "texts": 0, kind: 3}
+    assert found.sound
+
+
 def test_a_drift_is_found_with_what_changed(filled: Space, store: Store) -> None:
     """An encoder of the same fingerprint that computes something else: the gap, the item, the environments."""
     found = audit(store.custom_space(Drifted(), "fake"), 20)
