@@ -24,7 +24,9 @@ def audit(
     json: options.Json = False,
     out: options.Out = None,
 ) -> int:
-    """Encode random stored items again and compare: the largest gap, and what changed since; exit 1 if too large.
+    """Encode random stored items again and compare: the largest gap, and what changed since.
+
+    Exit 1 if the gap is too large, or no image could be read.
 
     Without --model, of the only one that the store has vectors of.
     """
@@ -35,12 +37,11 @@ def audit(
         if settings.value("model", model.model) is None and len(held) == 1:
             model = replace(model, models=held)
         found = run(inputs.space_of(model, store, settings), sample, progress=notes.progress)
-    gap = 0.0 if found.gap is None else found.gap
     if json:
         content = {
             "images": found.images,
             "texts": found.texts,
-            "gap": gap,
+            "gap": found.gap,
             "limit": found.limit,
             "worst": found.worst,
             "unread": found.unread,
@@ -48,11 +49,14 @@ def audit(
         }
         output.emit(output.dumps(content), out)
     else:
-        line = f"{found.images:,} images and {found.texts:,} texts encoded again: largest 1 - cosine {gap:.1e}"
+        gap = "-" if found.gap is None else f"{found.gap:.1e}"
+        line = f"{found.images:,} images and {found.texts:,} texts encoded again: largest 1 - cosine {gap}"
         output.emit("\n".join([f"{line} (limit {found.limit:.0e})", *found.changed]) + "\n", out)
     if found.unread:
         notes.warn(f"{found.unread:,} images were left out: their files are gone or hold other images now")
-    if not found.sound:
+    if found.blind:
+        notes.error("no image was compared: add the set again with --images, where its files are now")
+    if found.gap is not None and found.gap > found.limit:
         notes.error(
             f"{found.worst}: this machine computes another vector than the store holds; "
             "use the versions that wrote it, or another --store for this machine"

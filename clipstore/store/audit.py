@@ -60,8 +60,13 @@ class Audit:
 
     @property
     def sound(self) -> bool:
-        """Whether every vector came out as it is stored."""
-        return self.gap is None or self.gap <= self.limit
+        """Whether every vector came out as it is stored; not where images were to be read and none could be."""
+        return not self.blind and (self.gap is None or self.gap <= self.limit)
+
+    @property
+    def blind(self) -> bool:
+        """Whether no image could be read of those that were to be."""
+        return self.unread > 0 and not self.images
 
 
 def audit(space: Space, sample: int = 200, *, seed: int | None = None, progress: Progress = silent) -> Audit:

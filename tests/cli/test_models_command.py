@@ -9,8 +9,10 @@ import torch
 from clipstore_cli import models
 from typer.testing import CliRunner
 
+from clipstore import Store
 from clipstore.encoders import fetching, hub
 from clipstore.errors import UnknownModel
+from clipstore.items import Image
 
 
 def test_models_lists_formula_prefix_context_and_place(capsys: pytest.CaptureFixture[str]) -> None:
@@ -81,3 +83,28 @@ def test_without_a_model_the_store_says_which_it_holds(run, given, monkeypatch):
     audited = run("store", "audit", "--sample", "3")
     assert audited.code == 0, audited.err
     assert audited.out.startswith("3 images and 3 texts encoded again")
+
+
+@pytest.mark.parametrize("left", ["some", "none"])
+def test_an_audit_that_saw_no_image_is_no_pass(run, given, desk, left):
+    """All image files are gone: texts alone do not vouch for them, and nothing compared is no gap of 0."""
+    assert run("add", "-t", "set", *given, "a.json").code == 0
+    for path in sorted((desk / "images").iterdir())[left == "some" :]:
+        path.unlink()
+    done = run("store", "audit", "--model", "fake", "--json")
+    assert done.code == (left == "none")
+    assert done.json["images"] == (left == "some")
+    assert ("error: no image was compared: add the set again with --images" in done.err) == (left == "none")
+
+
+def test_an_audit_that_compared_nothing_has_no_gap(run, desk):
+    """Images whose files are gone, and no text: the gap is null in JSON and a dash in words."""
+    with Store.open(desk / "store", create=True) as store:
+        paths = sorted((desk / "images").iterdir())
+        store.space("fake").ensure_images([Image(path, path.name) for path in paths])
+    for path in paths:
+        path.unlink()
+    done = run("store", "audit", "--store", "store", "--model", "fake", "--json")
+    assert (done.code, done.json["gap"], done.json["unread"]) == (1, None, len(paths))
+    done = run("store", "audit", "--store", "store", "--model", "fake")
+    assert (done.code, done.out) == (1, "0 images and 0 texts encoded again: largest 1 - cosine - (limit 1e-05)\n")
