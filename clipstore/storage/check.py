@@ -11,7 +11,7 @@ from clipstore import keys
 from clipstore.errors import Damaged
 from clipstore.storage import segments as files
 from clipstore.storage import soundness
-from clipstore.storage.catalogue import segments
+from clipstore.storage.catalogue import segments, settings
 from clipstore.storage.catalogue.statements import rows, rows_in
 from clipstore.storage.finding import Finding
 from clipstore.storage.location import VECTORS
@@ -28,6 +28,9 @@ AGAIN = "run `clipstore store verify --repair`: its items are encoded again when
 _REBUILD = "run `clipstore store verify --repair`: it keeps the damaged file and rebuilds from the segments"
 _LATER = "nothing to do: `clipstore store gc` takes it away"
 _SAVED = "add the eval set or system again"
+REBUILD, UNDER_WAY = "rebuild", "under way"
+"""A setting of the catalogue, and its value from the start of a rebuild to its end."""
+
 _FIRST = 3  # ids that a finding names
 
 
@@ -51,6 +54,9 @@ def check(folder: Path, catalogue: Catalogue, *, checksums: bool = True) -> list
     try:
         with catalogue.read() as tx:
             found = list(_catalogue(tx, catalogue.url_shown, thorough=checksums))
+            if settings.get(tx, REBUILD) == UNDER_WAY:
+                detail = "a rebuild of it did not come to its end: segments that have no row yet are no leftovers"
+                found.append(Finding("catalogue", catalogue.url_shown, detail, _REBUILD, "damage"))
             table = segments.all(tx)
     except Damaged as error:
         return [Finding("catalogue", catalogue.url_shown, str(error), _REBUILD, "damage")]

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from clipstore.errors import Busy, CannotWrite
+from clipstore.errors import Busy, CannotWrite, Damaged
 from clipstore.storage import durable, settings_file, splice
 from clipstore.storage import segments as files
-from clipstore.storage.catalogue import references, replacements, segments, spaces
+from clipstore.storage.catalogue import references, replacements, segments, settings, spaces
+from clipstore.storage.check import REBUILD, UNDER_WAY
 from clipstore.storage.compact import row_of
 from clipstore.storage.splice import Source
+from clipstore.storage.translate import REPAIR
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -114,6 +116,8 @@ def plan(catalogue: Catalogue, keys_of: KeysOf, *, unused_for: float = 90.0, for
     ------
     CannotWrite
         When the store is marked as a base: what others use is not known here.
+    Damaged
+        When a rebuild of the catalogue did not come to its end.
     """
     if settings_file.is_base(catalogue.folder):
         msg = f"{catalogue.folder}: this store is marked as a base of others, so nothing here is known to be unused"
@@ -121,6 +125,9 @@ def plan(catalogue: Catalogue, keys_of: KeysOf, *, unused_for: float = 90.0, for
     now = time.time()
     runs_since = 0.0 if forget_runs is None else now - forget_runs * DAY
     with catalogue.read() as tx:
+        if settings.get(tx, REBUILD) == UNDER_WAY:
+            msg = f"{catalogue.folder}: a rebuild of the catalogue did not come to its end: {REPAIR}"
+            raise Damaged(msg)
         table = segments.all(tx)
         kept = references.text_ids(tx, runs_since), references.image_ids(tx, runs_since)
         old = now - unused_for * DAY

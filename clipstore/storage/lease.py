@@ -1,7 +1,7 @@
 """The lease: where locks do not reach other hosts, a file says which host may write, until it falls silent.
 
 Processes of one host share its lease; among themselves SQLite's locks work. A lease ends
-:data:`STALE` seconds after its host's last write, by the file server's clock.
+:data:`STALE` seconds after its host's last write, by the file server's clock; it is renewed while one runs.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import socket
+import threading
 import time
 import uuid
 from dataclasses import dataclass
@@ -57,11 +58,26 @@ def held(folder: Path, patience: float) -> Iterator[None]:
     """
     with writing(str(folder)):
         _acquire(folder, patience)
+    ended = threading.Event()
+    heart = threading.Thread(target=_beat, args=(folder / FILE, ended), daemon=True)
+    heart.start()
     try:
         yield
     finally:
-        with contextlib.suppress(OSError):
-            os.utime(folder / FILE)
+        ended.set()
+        heart.join()
+        _renew(folder / FILE)
+
+
+def _beat(path: Path, ended: threading.Event) -> None:
+    """Renew the lease while a transaction runs, however long it is."""
+    while not ended.wait(STALE / 4):
+        _renew(path)
+
+
+def _renew(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        os.utime(path)
 
 
 def holder(folder: Path) -> Holder | None:

@@ -17,9 +17,9 @@ import numpy as np
 from clipstore.errors import Damaged
 from clipstore.storage import layout, soundness
 from clipstore.storage import segments as files
-from clipstore.storage.catalogue import Catalogue, replacements, segments, spaces
+from clipstore.storage.catalogue import Catalogue, replacements, segments, settings, spaces
 from clipstore.storage.catalogue.segments import SegmentRow
-from clipstore.storage.check import check
+from clipstore.storage.check import REBUILD, UNDER_WAY, check
 from clipstore.storage.faults import reach
 from clipstore.storage.finding import Finding
 from clipstore.storage.location import ASIDE, CATALOGUE, VECTORS
@@ -75,10 +75,18 @@ def rebuild(folder: Path) -> tuple[Catalogue, list[Finding]]:
     done = list(_set_catalogue_aside(folder))
     catalogue = Catalogue.open(folder, rebuilding=True)
     try:
-        return catalogue, [*done, *_adopt_all(folder, catalogue, grace=0.0)]
+        _mark(catalogue, UNDER_WAY)  # until all is adopted: what has no row yet is no leftover
+        done += _adopt_all(folder, catalogue, grace=0.0)
+        _mark(catalogue, "")
     except BaseException:
         catalogue.close()
         raise
+    return catalogue, done
+
+
+def _mark(catalogue: Catalogue, value: str) -> None:
+    with catalogue.write() as tx:
+        settings.set(tx, REBUILD, value)
 
 
 def _drop_damaged(folder: Path, catalogue: Catalogue, found: list[Finding]) -> Iterator[Finding]:

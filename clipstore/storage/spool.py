@@ -1,7 +1,7 @@
 """The spool: additions of hosts that may not write rows. A parcel is a folder of segments and a manifest, no SQL.
 
 A parcel is built beside its place and renamed into ``incoming/`` when it is whole. The next
-opener that can write adopts it: doing so twice changes nothing, so a kill in between is no harm.
+opener that can write at once adopts it: doing so twice changes nothing, so a kill in between is no harm.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import uuid
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from clipstore.errors import BadFormat, Busy, CannotWrite, ClipstoreError
+from clipstore.errors import BadFormat, Busy, CannotWrite, ClipstoreError, Damaged
 from clipstore.storage import compact, durable, location
+from clipstore.storage import segments as files
 from clipstore.storage.catalogue import segments, settings
 from clipstore.storage.catalogue.segments import SegmentRow
 from clipstore.storage.exchange import manifest, merging
@@ -35,6 +36,8 @@ MANIFEST = "manifest.jsonl"
 
 logger = logging.getLogger("clipstore.storage")
 
+_AT_ONCE = 0.0  # an opener waits for nobody: parcels can
+_DONE = ".adopted"
 _SETS = {"set", "system"}
 _NAME = re.compile(r"[0-9a-f]{32}")
 _DIGEST = re.compile(r"[0-9a-f]{16}")
@@ -99,13 +102,16 @@ def waiting(store: Path) -> list[Path]:
 def adopt(catalogue: Catalogue) -> int:
     """Bring waiting parcels into the store and return how many; where it is read-only or busy they wait on.
 
-    A parcel that can't be adopted is set aside, with a warning that says why.
+    A parcel that can't be adopted is set aside, with a warning that says why. Where it is the store that is
+    damaged, parcels wait until it is mended.
     """
     if catalogue.readonly or not waiting(catalogue.folder):
         return 0
     done = 0
     try:
         with file_lock(catalogue.folder / f"{FOLDER}.lock", patience=0.0):
+            for rest in (catalogue.folder / FOLDER).glob(f".*{_DONE}"):  # adopted, and the process was killed
+                shutil.rmtree(rest, ignore_errors=True)
             for parcel in waiting(catalogue.folder):
                 done += _adopt(catalogue, parcel)
     except (Busy, CannotWrite) as error:
@@ -118,20 +124,36 @@ def _adopt(catalogue: Catalogue, parcel: Path) -> bool:
         records = _read(parcel / MANIFEST)
         named = [record for record in records if record[0] in _SETS]
         manifest.refuse_clashes(catalogue, named, str(parcel))
-        manifest.unpack(catalogue, (record for record in records if record[0] not in _SETS | {"segment"}))
+        manifest.unpack(catalogue, (record for record in records if record[0] not in _SETS | {"segment"}), _AT_ONCE)
         for _kind, fields, environment in (record for record in records if record[0] == "segment"):
             row = _row(fields, parcel)
-            merging.take(catalogue, row, parcel / f"{row.name}.faiss", environment)
+            merging.take(catalogue, row, parcel / f"{row.name}.faiss", environment, _AT_ONCE)
             compact.tidy(catalogue, row.digest, row.modality)
-        with catalogue.write() as tx:
+        with catalogue.write(_AT_ONCE) as tx:
             manifest.put(tx, named)
     except (Busy, CannotWrite):
         raise
     except ClipstoreError as error:
-        logger.warning("%s: this parcel could not be adopted (%s): kept as %s", parcel, error, _aside(parcel))
+        if isinstance(error, Damaged) and _is_sound(parcel):
+            logger.warning("%s: this parcel waits until the store is mended: %s", parcel, error)
+        else:
+            logger.warning("%s: this parcel could not be adopted (%s): kept as %s", parcel, error, _aside(parcel))
         return False
-    shutil.rmtree(parcel, ignore_errors=True)
+    done = parcel.with_name(f".{parcel.name}{_DONE}")
+    with writing(str(parcel)):
+        parcel.rename(done)
+    shutil.rmtree(done, ignore_errors=True)
     return True
+
+
+def _is_sound(parcel: Path) -> bool:
+    """Say whether a parcel's own segments are those that its manifest names."""
+    try:
+        rows = [_row(record[1], parcel) for record in _read(parcel / MANIFEST) if record[0] == "segment"]
+        places = [(row, parcel / f"{row.name}.faiss") for row in rows]
+        return all(len(files.open(path, row).ids) and files.checksum(path) == row.sha256 for row, path in places)
+    except ClipstoreError:
+        return False
 
 
 def _read(path: Path) -> list[Record]:

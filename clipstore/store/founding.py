@@ -13,7 +13,7 @@ from clipstore.errors import ClipstoreError, InputError, NotAStore
 from clipstore.storage import durable, settings_file, spool
 from clipstore.storage.catalogue import Catalogue, settings, spaces
 from clipstore.storage.exchange import manifest
-from clipstore.storage.location import CATALOGUE, SETTINGS
+from clipstore.storage.location import CATALOGUE, SETTINGS, locate
 from clipstore.store.store import Store
 
 if TYPE_CHECKING:
@@ -55,6 +55,8 @@ def found(
         When ``catalogue`` is no PostgreSQL URL, or holds a password.
     """
     folder = Path(path)
+    if folder.exists():
+        locate(folder, create=False)  # refuses a folder of other things, before a setting makes it look like a store
     wanted = settings_file.read(folder)
     before = dict(wanted)
     if catalogue is not None and wanted.get("catalogue") != catalogue:

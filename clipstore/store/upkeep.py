@@ -79,6 +79,9 @@ def verify(path: str | os.PathLike[str], *, mend: bool = False) -> Verified:
     try:
         catalogue = Catalogue.open(folder, create=False)
     except Damaged as error:
+        if _is_open(folder):
+            remedy = "run `clipstore store verify --repair --store` on the base that is named"
+            return Verified((Finding("base", folder.name, str(error), remedy, "damage"),))
         if not mend:
             remedy = "run `clipstore store verify --repair`: it rebuilds the catalogue from the segments"
             return Verified((Finding("catalogue", folder.name, str(error), remedy, "damage"),))
@@ -96,6 +99,15 @@ def verify(path: str | os.PathLike[str], *, mend: bool = False) -> Verified:
         return Verified(tuple(check(folder, catalogue)), tuple(done))
     finally:
         catalogue.close()
+
+
+def _is_open(folder: Path) -> bool:
+    """Say whether a store's own catalogue can be read, whatever is wrong with its bases."""
+    try:
+        Catalogue.open(folder, create=False, base=True).close()
+    except Damaged:
+        return False
+    return True
 
 
 def unused(store: Store, *, unused_for: float = 90.0, forget_runs: float | None = None) -> Plan:

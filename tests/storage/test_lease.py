@@ -59,6 +59,19 @@ def test_processes_of_one_host_share_its_lease(shared):
     assert _read(one) == "2"
 
 
+def test_a_long_transaction_keeps_its_lease(shared, monkeypatch):
+    """The lease is renewed while its holder writes, however long: no other host comes in."""
+    monkeypatch.setattr(lease, "STALE", 0.4)
+    one, other = shared("one"), shared("other")
+    monkeypatch.setattr(lease, "host", lambda: "one")
+    with one.write() as tx:
+        monkeypatch.setattr(lease, "host", lambda: "other")
+        with pytest.raises(Busy, match="one host writes at a time"), lease.held(other.folder, 1.5):
+            pass
+        settings.set(tx, "value", "1")
+    assert _read(other) == "1"
+
+
 def test_a_silent_host_loses_its_lease(shared, tmp_path):
     """After the stated time without a write the other host takes over, and the first is then the one that waits."""
     one = shared("one")

@@ -16,6 +16,7 @@ from clipstore.storage import settings_file
 from clipstore.storage.catalogue import contents, segments, sets, spaces
 from clipstore.storage.catalogue.sets import CandidateRow, ItemRow
 from clipstore.store.founding import found
+from clipstore.store.upkeep import verify
 
 TEXTS = [f"text {number}" for number in range(6)]
 
@@ -45,6 +46,31 @@ def above(base, tmp_path):
 
 def _files(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.suffix in {".faiss", ".sqlite", ".toml"}}
+
+
+def test_a_damaged_base_is_not_mended_from_above(base, above):
+    """It is named; the store that rests on it keeps its own catalogue, and works once the base is whole."""
+    above.space("fake").ensure_texts(["own"])
+    above.close()
+    place = base.folder / "catalogue.sqlite"
+    whole = place.read_bytes()
+    place.write_bytes(b"garbage" * 9999)
+    done = verify(above.folder, mend=True)
+    assert [(one.kind, one.severity) for one in done.found] == [("base", "damage")]
+    assert str(base.folder) in done.found[0].detail
+    assert not (above.folder / "aside").exists()
+    place.write_bytes(whole)
+    with Store.open(above.folder) as store:
+        assert store.space("fake").ensure_texts(["own", *TEXTS], encode=False).cached == 7
+
+
+def test_settings_make_no_store_of_another_folder(base, tmp_path):
+    """A folder of other things is refused, and nothing is written into it."""
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "letter.txt").write_text("dear")
+    with pytest.raises(NotAStore, match="not a store and is not empty"):
+        found(tmp_path / "letters", bases=[base.folder])
+    assert [path.name for path in (tmp_path / "letters").iterdir()] == ["letter.txt"]
 
 
 def test_the_base_is_read_first_and_never_written(base, above):

@@ -7,11 +7,14 @@ import pytest
 from small_stores import DIGEST, commit, random_ids, unit_vectors
 
 from clipstore.errors import Damaged
+from clipstore.storage import collect
+from clipstore.storage import repair as repairing
 from clipstore.storage import segments as segment_files
 from clipstore.storage.catalogue import Catalogue, segments, settings, spaces
 from clipstore.storage.check import check
 from clipstore.storage.lookup import Shelf
 from clipstore.storage.repair import rebuild, repair
+from clipstore.store.upkeep import verify
 
 ROWS = 60
 IDS, VECTORS = random_ids(ROWS), unit_vectors(ROWS)
@@ -115,6 +118,39 @@ def test_what_repair_cannot_mend_is_told(stored):
         tx.exec_driver_sql("INSERT INTO texts (id, text) VALUES (1, 'not of that id')")
     (left,) = repair(stored.folder, stored)
     assert (left.kind, left.severity) == ("text changed", "damage")
+
+
+def test_a_rebuild_that_stopped_is_taken_up_again(tmp_path, monkeypatch):
+    """Until every segment has its row again the store counts as damaged, and nothing is a leftover."""
+    folder = tmp_path / "s"
+    catalogue = Catalogue.open(folder)
+    for start in range(0, ROWS, 20):
+        commit(catalogue, IDS[start : start + 20], VECTORS[start : start + 20])
+    catalogue.close()
+    (folder / "catalogue.sqlite").unlink()
+    adopted = []
+
+    def stop(tx, row):
+        if adopted:
+            raise KeyboardInterrupt
+        adopted.append(row)
+        return real(tx, row)
+
+    real = repairing._adopt
+    monkeypatch.setattr(repairing, "_adopt", stop)
+    with pytest.raises(KeyboardInterrupt):
+        rebuild(folder)
+    monkeypatch.undo()
+    catalogue = Catalogue.open(folder)
+    with pytest.raises(Damaged, match="a rebuild of the catalogue did not come to its end"):
+        collect.plan(catalogue, lambda *_: None)
+    catalogue.close()
+    assert [one.kind for one in verify(folder).found if one.severity == "damage"] == ["catalogue"]
+    assert not verify(folder, mend=True).damaged
+    catalogue = Catalogue.open(folder)
+    assert np.array_equal(_shelf(catalogue).gather(IDS), VECTORS)
+    assert collect.plan(catalogue, lambda *_: None) is not None
+    catalogue.close()
 
 
 @pytest.mark.parametrize("harm", ["lost", "garbage", "empty"])

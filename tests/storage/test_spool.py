@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import time
 
 import numpy as np
 import pytest
@@ -11,9 +13,10 @@ from drawn import Watched
 from clipstore import Store
 from clipstore.errors import NotStored
 from clipstore.storage import spool
-from clipstore.storage.catalogue import sets
+from clipstore.storage.catalogue import Catalogue, sets
 from clipstore.storage.catalogue.sets import CandidateRow, ItemRow
 from clipstore.store.founding import spooling
+from clipstore.store.upkeep import verify
 
 TEXTS = ["one", "two", "three"]
 
@@ -138,3 +141,42 @@ def _add_and_fail(folder):
     with spooling(folder) as store:
         store.space("fake").ensure_texts(["x"])
         store.space("fake").ensure_texts(["y"], encode=False)
+
+
+def test_a_damaged_store_leaves_its_parcels_waiting(shared, caplog):
+    """What is wrong with the store is no fault of a parcel: once it is mended the parcel comes in."""
+    _spool(shared.folder)
+    path = next(shared.folder.rglob("vectors/*/text/*.faiss"))
+    path.write_bytes(path.read_bytes()[:-4])
+    Store.open(shared.folder).close()
+    assert "waits until the store is mended" in caplog.text
+    assert len(spool.waiting(shared.folder)) == 1
+    assert not verify(shared.folder, mend=True).damaged
+    with Store.open(shared.folder) as store:
+        assert spool.waiting(shared.folder) == []
+        assert store.space("fake").shelf("text").rows == 2
+
+
+def test_an_opener_waits_for_no_writer_to_adopt(shared):
+    """While another writes, the parcel waits on and the store opens at once."""
+    _spool(shared.folder)
+    with contextlib.closing(Catalogue.open(shared.folder)) as other, other.write():
+        start = time.monotonic()
+        Store.open(shared.folder).close()
+        assert time.monotonic() - start < 5
+    assert len(spool.waiting(shared.folder)) == 1
+    Store.open(shared.folder).close()
+    assert spool.waiting(shared.folder) == []
+
+
+def test_a_kill_while_an_adopted_parcel_goes_leaves_none(shared, monkeypatch):
+    """It no longer looks like a parcel, and the next opener clears it away."""
+    _spool(shared.folder)
+    monkeypatch.setattr(spool.shutil, "rmtree", lambda *_args, **_more: None)
+    Store.open(shared.folder).close()
+    assert spool.waiting(shared.folder) == []
+    assert len(list((shared.folder / "incoming").iterdir())) == 1
+    monkeypatch.undo()
+    _spool(shared.folder, "another", "three")
+    Store.open(shared.folder).close()
+    assert list((shared.folder / "incoming").iterdir()) == []

@@ -244,7 +244,7 @@ class Catalogue:
                 journal.prepare(self._location.file)
             migrating = self._migrating_engine()
             try:
-                with migrating.connect() as connection:
+                with self._leased(upgrade.PATIENCE), migrating.connect() as connection:
                     engines.begin_write(connection, upgrade.PATIENCE)
                     if upgrade.revision(connection, self.url_shown) != upgrade.HEAD:
                         upgrade.upgrade(connection)

@@ -14,6 +14,7 @@ from clipstore import keys
 from clipstore.errors import InputError
 from clipstore.storage.catalogue import contents, files, pairs, references, runs, sets, spaces, whole
 from clipstore.storage.catalogue.contents import ImageRow
+from clipstore.storage.catalogue.engine import WRITE_PATIENCE
 from clipstore.storage.catalogue.files import FileRow
 from clipstore.storage.catalogue.runs import RunRow
 from clipstore.storage.catalogue.sets import CandidateRow, ItemRow
@@ -100,8 +101,17 @@ def refuse_clashes(catalogue: Catalogue, records: Iterable[Record], source: str)
         raise InputError(msg)
 
 
-def unpack(catalogue: Catalogue, records: Iterable[Record]) -> None:
+def unpack(catalogue: Catalogue, records: Iterable[Record], patience: float = WRITE_PATIENCE) -> None:
     """Put records into a catalogue, a chunk at a time; what is there stays as it is.
+
+    Parameters
+    ----------
+    catalogue
+        The catalogue.
+    records
+        The records.
+    patience
+        Seconds to wait for other writers at each chunk.
 
     Raises
     ------
@@ -109,7 +119,7 @@ def unpack(catalogue: Catalogue, records: Iterable[Record]) -> None:
         When an id stands for another content here.
     """
     for chunk in batches(records, _CHUNK):
-        with catalogue.write() as tx:
+        with catalogue.write(patience) as tx:
             put(tx, chunk)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from clipstore.storage import compact, durable, splice
 from clipstore.storage import segments as files
 from clipstore.storage.catalogue import segments, settings
+from clipstore.storage.catalogue.engine import WRITE_PATIENCE
 from clipstore.storage.exchange import manifest
 from clipstore.storage.lookup import Shelf
 from clipstore.storage.splice import Source
@@ -102,7 +103,13 @@ def _vectors(catalogue: Catalogue, other: Catalogue) -> tuple[int, int]:
     return new, known
 
 
-def take(catalogue: Catalogue, row: SegmentRow, path: Path, environment: dict[str, str] | None) -> int:
+def take(
+    catalogue: Catalogue,
+    row: SegmentRow,
+    path: Path,
+    environment: dict[str, str] | None,
+    patience: float = WRITE_PATIENCE,
+) -> int:
     """Bring the rows of a segment in that this store lacks, bit for bit; return how many.
 
     Parameters
@@ -113,6 +120,8 @@ def take(catalogue: Catalogue, row: SegmentRow, path: Path, environment: dict[st
         The segment's row in its own store, and its file.
     environment
         What it was made in.
+    patience
+        Seconds to wait for other writers.
     """
     with catalogue.read() as tx:
         here = Shelf(catalogue.folder, segments.all(tx, row.digest, row.modality))
@@ -124,7 +133,7 @@ def take(catalogue: Catalogue, row: SegmentRow, path: Path, environment: dict[st
         return 0
     done = False
     try:
-        with catalogue.write() as tx:
+        with catalogue.write(patience) as tx:
             number = None if environment is None else settings.environment(tx, environment)
             segments.add(tx, compact.row_of(written, row, number, row.created))
         done = True
