@@ -22,7 +22,7 @@ def export(
     copy: Annotated[bool, typer.Option("--copy", help="With --full: copy all bytes, link none.")] = False,
     kind: Annotated[Literal["parquet", "npy"], typer.Option("--format", help="Of the vectors.")] = "parquet",
 ) -> int:
-    """Write all vectors with what they are of; or, with --full, copy the store."""
+    """Write all vectors with what they are of, those of base stores too; or, with --full, copy the store alone."""
     notes = Notes(quiet=common.quiet)
     with opening.open_store(common.store, Settings.read(), notes, create=False) as store:
         if full:
@@ -31,6 +31,8 @@ def export(
                 f"{opening.shown(folder)}: a whole store, {copied.segments:,} segments, {copied.bytes / 1e6:,.1f} MB "
                 f"({copied.linked:,} of them links to the same bytes on the disk)"
             )
+            if store.catalogue.bases:
+                notes.say(f"it rests on the same base stores, which are not in it: {len(store.catalogue.bases):,}")
             return 0
         for path, rows in moving.export(store, folder, kind):
             notes.say(f"{opening.shown(path)}: {rows:,} vectors")
@@ -64,7 +66,10 @@ def merge(
     common: options.Common,
     others: Annotated[list[Path], typer.Argument(metavar="OTHER...", help="Stores to bring in; they are only read.")],
 ) -> int:
-    """Bring vectors, texts, images, eval sets and systems of other stores in; nothing is encoded."""
+    """Bring vectors, texts, images, eval sets and systems of other stores in; nothing is encoded.
+
+    Of base stores that they rest on, all but eval sets and systems.
+    """
     notes = Notes(quiet=common.quiet)
     with opening.open_store(common.store, Settings.read(), notes) as store:
         merged = moving.merge(store, others)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from clipstore.storage.catalogue import contents, files, pools, segments, spaces
+from clipstore.storage.catalogue import contents, files, pools, references, segments, spaces
 from clipstore.storage.lookup import Shelf
 
 if TYPE_CHECKING:
@@ -124,6 +124,15 @@ def texts(catalogue: Catalogue) -> list[str]:
         with one.read() as tx:
             found |= dict.fromkeys(pools.all_texts(tx))
     return list(found)
+
+
+def images(catalogue: Catalogue) -> Ids:
+    """Return the ids of all images that any of the stores knows: sorted int64 of shape (ids,)."""
+    found = np.empty(0, np.int64)
+    for one in (*catalogue.bases, catalogue):
+        with one.read() as tx:
+            found = np.union1d(found, references.all_images(tx))
+    return found
 
 
 def prompts(catalogue: Catalogue, digest: str) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 from clipstore.encoders import canonical, pipeline
 from clipstore.errors import BadImage, InputError
 from clipstore.storage import overlay
-from clipstore.storage.catalogue import pools, segments, settings, spaces, whole
+from clipstore.storage.catalogue import segments, settings
 from clipstore.store import known_images
 from clipstore.store.progress import silent
 from clipstore.store.text_keys import text_keys
@@ -109,8 +109,7 @@ def audit(space: Space, sample: int = 200, *, seed: int | None = None, progress:
 
 def _images(space: Space, sample: int, chosen: random.Random) -> dict[int, tuple[str, ...]]:
     """Return id -> paths of some images that have a vector here and a known file."""
-    with space.catalogue.read() as tx:
-        ids = np.array([row.id for row in whole.images(tx)], np.int64)
+    ids = overlay.images(space.catalogue)
     held = ids[space.shelf("image").contains(ids)].tolist()
     return overlay.paths(space.catalogue, chosen.sample(held, min(sample, len(held))))
 
@@ -118,9 +117,7 @@ def _images(space: Space, sample: int, chosen: random.Random) -> dict[int, tuple
 def _texts(space: Space, sample: int, chosen: random.Random) -> list[tuple[int, str]]:
     """Return (vector key, string that the encoder gets) of some texts that have a vector here."""
     clean = canonical.cleaner(space.fingerprint.cleaning)
-    with space.catalogue.read() as tx:
-        prefixes = spaces.prompts(tx, space.fingerprint.digest)
-        raw = pools.all_texts(tx)
+    prefixes, raw = overlay.prompts(space.catalogue, space.fingerprint.digest), overlay.texts(space.catalogue)
     strings = list(dict.fromkeys(clean(prefix + text) for prefix in prefixes for text in raw))
     made = text_keys(strings)
     held = np.flatnonzero(space.shelf("text").contains(made)).tolist()
@@ -171,19 +168,29 @@ def _worst(parts: Sequence[tuple[Vectors, Vectors, Sequence[str]]]) -> tuple[flo
 
 
 def _stored_in_half(space: Space) -> bool:
-    with space.catalogue.read() as tx:
-        return any(row.dtype == "float16" for row in segments.all(tx, space.fingerprint.digest))
+    for one in (*space.catalogue.bases, space.catalogue):
+        with one.read() as tx:
+            if any(row.dtype == "float16" for row in segments.all(tx, space.fingerprint.digest)):
+                return True
+    return False
 
 
 def _changed(space: Space, now: Mapping[str, str]) -> tuple[str, ...]:
     """Compare this machine with each environment that wrote vectors of the space."""
-    with space.catalogue.read() as tx:
-        known = settings.environments(tx)
-        wrote = {row.environment for row in segments.all(tx, space.fingerprint.digest)}
     lines: dict[str, None] = {}
-    for number in sorted(one for one in wrote if one is not None):
-        was = known.get(number, {})
+    for was in _environments(space):
         for name in sorted(set(was) | set(now)):
             if was.get(name) != now.get(name):
                 lines[f"{name}: {was.get(name, '(absent)')} -> {now.get(name, '(absent)')}"] = None
     return tuple(lines)
+
+
+def _environments(space: Space) -> list[dict[str, str]]:
+    """Return what vectors of the space were made in, in the store and those that it rests on."""
+    found = []
+    for one in (*space.catalogue.bases, space.catalogue):
+        with one.read() as tx:
+            known = settings.environments(tx)
+            wrote = {row.environment for row in segments.all(tx, space.fingerprint.digest)}
+        found += [known.get(number, {}) for number in sorted(number for number in wrote if number is not None)]
+    return found

@@ -142,6 +142,8 @@ def take_names(catalogue: Catalogue) -> None:
 def spooling(path: str | os.PathLike[str]) -> Iterator[Store]:
     """Give a store on this host alone that rests on the one at ``path``; at the end all that it got goes to the spool.
 
+    Where that one rests on others, so does this.
+
     Nothing is spooled when the block raises.
 
     Raises
@@ -152,8 +154,13 @@ def spooling(path: str | os.PathLike[str]) -> Iterator[Store]:
         When the spool can't be written.
     """
     scratch = Path(tempfile.mkdtemp(prefix="clipstore-spool-"))
+    place = scratch / "store"
     try:
-        with found(scratch / "store", dtype=_dtype_of(Path(path)), bases=[path]) as store:
+        below = settings_file.bases(Path(path))
+        found(place, dtype=_dtype_of(Path(path)), bases=[path]).close()
+        if below:  # their vectors alone: of their names, those count that the store itself knows
+            settings_file.write(place, {"bases": [*map(str, below), str(Path(path).resolve())]})
+        with Store.open(place) as store:
             yield store
             spool.deliver(store.catalogue, Path(path))
     finally:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from clipstore.errors import BadFormat, InputError
+from clipstore.storage import settings_file
 from clipstore.storage.catalogue import Catalogue, segments, spaces
 from clipstore.storage.exchange import arrays, clip_retrieval, full, manifest, merging, parquet
 from clipstore.storage.exchange.intake import Taken
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
 
+    from clipstore.storage.catalogue.segments import Modality
+    from clipstore.storage.catalogue.spaces import SpaceRow
     from clipstore.storage.exchange.full import Copied
     from clipstore.storage.exchange.merging import Merged
     from clipstore.store.store import Store
@@ -28,6 +31,8 @@ _WRITERS = {"parquet": parquet.write, "npy": arrays.write}
 def export(store: Store, folder: str | os.PathLike[str], kind: Format = "parquet") -> list[tuple[Path, int]]:
     """Write every vector with what it is of, one file a space and modality; return paths and numbers of vectors.
 
+    Of a store that rests on others, their vectors too.
+
     Raises
     ------
     InputError
@@ -36,15 +41,20 @@ def export(store: Store, folder: str | os.PathLike[str], kind: Format = "parquet
         When the disk is full or the folder can't be written.
     """
     catalogue = store.catalogue
-    with catalogue.read() as tx:
-        known = {space.digest: space for space in spaces.all(tx)}
-        groups = sorted({(row.digest, row.modality) for row in segments.all(tx)})
-        names = list(manifest.pack_names(tx))
+    known: dict[str, SpaceRow] = {}
+    groups: set[tuple[str, Modality]] = set()
+    names: list[manifest.Record] = []
+    for one in (catalogue, *catalogue.bases):
+        with one.read() as tx:
+            new = {space.digest: space for space in spaces.all(tx) if space.digest not in known}
+            groups |= {(row.digest, row.modality) for row in segments.all(tx)}
+            names += [record for record in manifest.pack_names(tx) if record[0] != "space" or record[1] in new]
+        known |= new
     if not groups:
         msg = f"{store.folder}: holds no vectors, so there is nothing to export"
         raise InputError(msg)
     done = []
-    for digest, modality in groups:
+    for digest, modality in sorted(groups):
         listing = Listing(catalogue, known[digest], modality, vector_keys)
         mine = [record for record in names if digest in record]
         done.append((_WRITERS[kind](listing, Path(folder), mine), len(listing)))
@@ -52,7 +62,10 @@ def export(store: Store, folder: str | os.PathLike[str], kind: Format = "parquet
 
 
 def export_full(store: Store, folder: str | os.PathLike[str], *, link: bool = True) -> Copied:
-    """Copy the whole store, soundly while writers work; see :func:`clipstore.storage.exchange.full.export`."""
+    """Copy the whole store, soundly while writers work; see :func:`clipstore.storage.exchange.full.export`.
+
+    What it rests on is not copied: the copy rests on the same stores.
+    """
     return full.export(store.catalogue, Path(folder), link=link)
 
 
@@ -103,6 +116,9 @@ def take_in(
 def merge(store: Store, others: Sequence[str | os.PathLike[str]]) -> Merged:
     """Bring all that other stores hold into this one; nothing is encoded, the others are only read.
 
+    Of a store that another rests on the vectors come too, with what they are of; not its eval sets and systems,
+    which the other knows as far as it took them over. What this store rests on itself stays where it is.
+
     Raises
     ------
     InputError
@@ -111,13 +127,21 @@ def merge(store: Store, others: Sequence[str | os.PathLike[str]]) -> Merged:
         When one of the others is no store.
     """
     done = []
+    near = {one.folder.resolve() for one in (store.catalogue, *store.catalogue.bases)}
     for other in others:
         if Path(other).resolve() == store.folder.resolve():
             msg = f"{other}: is the store itself: name another one to merge"
             raise InputError(msg)
-        catalogue = Catalogue.open(Path(other), create=False, base=True)
-        try:
-            done.append(merging.merge(store.catalogue, catalogue))
-        finally:
-            catalogue.close()
+        done.append(_merge(store, Path(other)))
+        below = [base for base in settings_file.bases(Path(other)) if base not in near]
+        done += [_merge(store, base, names=False) for base in below]
+        near.update(below)
     return merging.total(done)
+
+
+def _merge(store: Store, other: Path, *, names: bool = True) -> Merged:
+    catalogue = Catalogue.open(other, create=False, base=True)
+    try:
+        return merging.merge(store.catalogue, catalogue, names=names)
+    finally:
+        catalogue.close()

@@ -23,6 +23,7 @@ from clipstore.storage.catalogue.sets import CandidateRow, ItemRow
 from clipstore.storage.check import check
 from clipstore.storage.exchange import arrays, full
 from clipstore.store import moving
+from clipstore.store.founding import found
 from clipstore.store.holdings import Counts
 
 PROMPT = "A photo depicts "
@@ -301,3 +302,21 @@ def test_a_full_copy_of_either_catalogue_is_a_store_of_its_own(catalogue, tmp_pa
         assert runs.get(theirs, "r").used_texts.tolist() == [1]
     assert check(copy.folder, copy) == check(catalogue.folder, catalogue)
     copy.close()
+
+
+@pytest.mark.parametrize("kind", ["parquet", "npy"])
+def test_an_export_of_an_overlay_holds_what_its_base_holds(filled, open_store, tmp_path, kind):
+    """Every vector once, with what it is of, whichever store knows it; also where all of it is the base's."""
+    other = open_store("other")
+    with found(tmp_path / "above", bases=[filled.folder]) as above:
+        assert [rows for _, rows in moving.export(above, tmp_path / "below", kind)] == [3, 16]
+        above.space("fake").ensure_texts(["own", TEXTS[0]], "another prompt ")
+        above.space("fake").ensure_texts(TEXTS, PROMPT)
+        assert [rows for _, rows in moving.export(above, tmp_path / "out", kind)] == [3, 18]
+        taken = moving.take_in(other, tmp_path / "out")
+        assert (taken.vectors, taken.known, taken.unusable) == (21, 0, 0)
+        assert np.array_equal(_vectors(other), _vectors(filled))
+        assert other.counts() == Counts(3, 13, 0, 1)
+    watched = Watched()
+    other.custom_space(watched, "fake").ensure_texts(["own", TEXTS[0]], "another prompt ")
+    assert watched.texts == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import drawn
 import numpy as np
 import pytest
 from drawn import Watched
@@ -11,6 +12,7 @@ from clipstore.storage.catalogue import contents, pairs, runs, sets
 from clipstore.storage.catalogue.runs import RunRow
 from clipstore.storage.catalogue.sets import CandidateRow, ItemRow
 from clipstore.store import moving
+from clipstore.store.founding import found
 
 MINE, THEIRS = ["a", "b", "c"], ["b", "c", "d", "e"]
 
@@ -125,3 +127,21 @@ def test_only_other_stores_can_be_merged(two, tmp_path):
     with pytest.raises(NotAStore):
         moving.merge(mine, [tmp_path / "none"])
     assert not (tmp_path / "none").exists()
+
+
+def test_a_merge_of_an_overlay_brings_what_its_base_holds(two, tmp_path):
+    """Vectors and contents of the base come in, its later eval sets not; a base that this store has stays there."""
+    mine, theirs = two
+    with found(tmp_path / "above", bases=[theirs.folder]) as above:
+        above.space("fake").ensure_texts(["f"])
+        _add_set(theirs, "later")
+        before = drawn.segment_bytes(theirs.folder)
+        merged = moving.merge(mine, [above.folder])
+        assert (merged.vectors, merged.known, merged.sets) == (3, 2, 0)
+        watched = Watched()
+        mine.custom_space(watched, "fake").ensure_texts([*MINE, *THEIRS, "f"])
+        assert watched.texts == []
+        assert drawn.segment_bytes(theirs.folder) == before
+        with found(tmp_path / "beside", bases=[theirs.folder]) as beside:
+            assert moving.merge(beside, [above.folder]).vectors == 1
+        assert moving.merge(theirs, [above.folder]).vectors == 1, "an overlay comes into its own base"

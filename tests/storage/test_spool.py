@@ -15,7 +15,7 @@ from clipstore.errors import NotStored
 from clipstore.storage import spool
 from clipstore.storage.catalogue import Catalogue, sets
 from clipstore.storage.catalogue.sets import CandidateRow, ItemRow
-from clipstore.store.founding import spooling
+from clipstore.store.founding import found, spooling
 from clipstore.store.upkeep import verify
 
 TEXTS = ["one", "two", "three"]
@@ -180,3 +180,20 @@ def test_a_kill_while_an_adopted_parcel_goes_leaves_none(shared, monkeypatch):
     _spool(shared.folder, "another", "three")
     Store.open(shared.folder).close()
     assert list((shared.folder / "incoming").iterdir()) == []
+
+
+def test_what_lies_below_an_overlay_is_not_encoded_again(shared, tmp_path):
+    """A store that rests on another: what either holds is looked up, and only the rest is spooled."""
+    with found(tmp_path / "above", bases=[shared.folder]) as above:
+        above.space("fake").ensure_texts(TEXTS[:2])
+        with above.catalogue.write() as tx:  # the name came from the base, and has other captions here
+            for text in ("one", "two"):
+                sets.add_system(tx, "set", "again", text, [CandidateRow(1, 0, text)], {})
+    with Store.open(shared.folder) as below, below.catalogue.write() as tx:
+        sets.add_system(tx, "set", "again", "one", [CandidateRow(1, 0, "one")], {})
+    assert _spool(tmp_path / "above") == TEXTS[2:]
+    with Store.open(tmp_path / "above") as above:
+        assert spool.waiting(tmp_path / "above") == []
+        watched = Watched()
+        above.custom_space(watched, "fake").ensure_texts(TEXTS)
+        assert watched.texts == []

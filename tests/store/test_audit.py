@@ -16,7 +16,8 @@ from clipstore.encoders.protocol import Prepared
 from clipstore.errors import InputError
 from clipstore.items import Image
 from clipstore.store import Space
-from clipstore.store.audit import audit
+from clipstore.store.audit import HALF, audit
+from clipstore.store.founding import found
 
 PREFIX = "A photo depicts "
 
@@ -110,3 +111,21 @@ def test_an_empty_space_can_not_be_audited(store: Store) -> None:
     """There is nothing to encode again."""
     with pytest.raises(InputError, match="nothing of fake can be encoded again"):
         audit(store.custom_space(FakeEncoder(), "fake"))
+
+
+def test_what_the_base_holds_is_encoded_again_too(filled: Space, store: Store, tmp_path: Path) -> None:
+    """A store without vectors of its own is audited by those that it rests on, with what they were made in."""
+    with found(tmp_path / "above", bases=[store.folder]) as above:
+        sound = audit(above.custom_space(FakeEncoder(), "fake"))
+        assert (sound.images, sound.texts, sound.sound) == (12, 8, True)
+        drifted = audit(above.custom_space(Drifted(), "fake"))
+        assert not drifted.sound
+        assert drifted.changed == ("device: fake -> other", "library: (absent) -> 2")
+
+
+def test_a_base_in_half_precision_is_held_to_its_own_limit(tmp_path: Path) -> None:
+    """Its vectors are as sound in a store above them as in their own."""
+    with found(tmp_path / "half", dtype="float16") as below:
+        below.custom_space(FakeEncoder(), "fake").ensure_texts(["a text"])
+    with found(tmp_path / "above", bases=[tmp_path / "half"]) as above:
+        assert audit(above.custom_space(FakeEncoder(), "fake")).limit == HALF

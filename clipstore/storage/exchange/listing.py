@@ -1,25 +1,28 @@
-"""A listing: every vector of a space once, with what it is a vector of, a block at a time."""
+"""A listing: every vector of a space once, with what it is a vector of, a block at a time; bases included."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, TypeVar, final
 
 import numpy as np
 
 from clipstore import keys
+from clipstore.storage import overlay
 from clipstore.storage import segments as files
-from clipstore.storage.catalogue import contents, references, segments, spaces
+from clipstore.storage.catalogue import contents, references, segments
 from clipstore.storage.lookup import Shelf
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from clipstore.arrays import Ids, Vectors
     from clipstore.storage.catalogue import Catalogue, Tx
-    from clipstore.storage.catalogue.segments import Modality, SegmentRow
+    from clipstore.storage.catalogue.segments import Modality
     from clipstore.storage.catalogue.spaces import SpaceRow
     from clipstore.storage.collect import KeysOf
+
+_Fact = TypeVar("_Fact")
 
 BLOCK = 8192
 """Rows in a block."""
@@ -65,13 +68,18 @@ class Listing:
     def __init__(self, catalogue: Catalogue, space: SpaceRow, modality: Modality, keys_of: KeysOf) -> None:
         self.space = space
         self.modality = modality
-        self._catalogue = catalogue
-        with catalogue.read() as tx:
-            rows = segments.all(tx, space.digest, modality)
-            self._prefixes = spaces.prompts(tx, space.digest)
-            self._shelf = Shelf(catalogue.folder, rows)
-            self.ids = _ids(catalogue, rows)
-            self._texts = _texts(tx, space, self._prefixes, keys_of) if modality == "text" else None
+        self._stores = (*catalogue.bases, catalogue)
+        self._prefixes = overlay.prompts(catalogue, space.digest)
+        found, shelves, texts = [np.empty(0, np.int64)], [], []
+        for one in self._stores:
+            with one.read() as tx:
+                rows = segments.all(tx, space.digest, modality)
+                shelves.append(Shelf(one.folder, rows))
+                found += [files.open(row.path(one.folder), row).ids for row in rows]
+                texts += [_texts(tx, space, self._prefixes, keys_of)] if modality == "text" else []
+        self._shelf = overlay.Stack(shelves)
+        self.ids = np.unique(np.concatenate(found))
+        self._texts = _first(texts) if texts else None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -80,12 +88,18 @@ class Listing:
         """Yield all vectors, block by block."""
         for start in range(0, len(self.ids), BLOCK):
             ids = self.ids[start : start + BLOCK]
-            with self._catalogue.read() as tx:
-                facts = self._image_facts(tx, ids) if self._texts is None else self._text_facts(tx, ids, *self._texts)
+            facts = self._image_facts(ids) if self._texts is None else self._text_facts(ids, *self._texts)
             yield Block(ids, self._shelf.gather(ids), facts)
 
-    def _image_facts(self, tx: Tx, ids: Ids) -> list[dict[str, Any]]:
-        found = contents.images(tx, ids.tolist())
+    def _known(self, read: Callable[[Tx, list[int]], dict[int, _Fact]], ids: list[int]) -> dict[int, _Fact]:
+        found: dict[int, _Fact] = {}
+        for one in self._stores:
+            with one.read() as tx:
+                found |= read(tx, ids)
+        return found
+
+    def _image_facts(self, ids: Ids) -> list[dict[str, Any]]:
+        found = self._known(contents.images, ids.tolist())
         return [
             {}
             if (row := found.get(id_)) is None
@@ -100,12 +114,12 @@ class Listing:
             for id_ in ids.tolist()
         ]
 
-    def _text_facts(self, tx: Tx, ids: Ids, known_keys: Ids, owners: np.ndarray) -> list[dict[str, Any]]:
+    def _text_facts(self, ids: Ids, known_keys: Ids, owners: np.ndarray) -> list[dict[str, Any]]:
         if not len(known_keys):
             return [{} for _ in ids]
         places = np.minimum(np.searchsorted(known_keys, ids), len(known_keys) - 1)
         known = known_keys[places] == ids
-        texts = contents.texts(tx, owners[places[known], 1].tolist())
+        texts = self._known(contents.texts, owners[places[known], 1].tolist())
         return [
             {"prefix": self._prefixes[int(owners[place, 0])], "text": texts[int(owners[place, 1])]} if ok else {}
             for place, ok in zip(places.tolist(), known.tolist(), strict=True)
@@ -122,13 +136,13 @@ def _texts(tx: Tx, space: SpaceRow, prefixes: Sequence[str], keys_of: KeysOf) ->
         found.append(vector_keys)
         numbers = np.repeat(np.arange(len(prefixes)), len(texts))
         owners.append(np.stack([numbers, np.tile(np.array(ids, np.int64), len(prefixes))], axis=1))
-    joined, first = np.unique(np.concatenate(found), return_index=True)
-    return joined, np.concatenate(owners)[first]
+    return _first([(np.concatenate(found), np.concatenate(owners))])
 
 
-def _ids(catalogue: Catalogue, rows: Sequence[SegmentRow]) -> Ids:
-    found = [files.open(row.path(catalogue.folder), row).ids for row in rows]
-    return np.unique(np.concatenate([np.empty(0, np.int64), *found]))
+def _first(parts: Sequence[tuple[Ids, np.ndarray]]) -> tuple[Ids, np.ndarray]:
+    """Return sorted keys, each once, with what stands beside each where it comes first."""
+    joined, first = np.unique(np.concatenate([ids for ids, _ in parts]), return_index=True)
+    return joined, np.concatenate([owners for _, owners in parts])[first]
 
 
 def hex_ids(ids: Ids) -> list[str]:

@@ -38,7 +38,7 @@ class Merged:
     systems: int
 
 
-def merge(catalogue: Catalogue, other: Catalogue) -> Merged:
+def merge(catalogue: Catalogue, other: Catalogue, *, names: bool = True) -> Merged:
     """Bring the vectors, texts, images, eval sets and systems of another store into this one.
 
     Parameters
@@ -47,6 +47,8 @@ def merge(catalogue: Catalogue, other: Catalogue) -> Merged:
         Of this store.
     other
         Of the other; only read.
+    names
+        False leaves its eval sets and systems out.
 
     Raises
     ------
@@ -60,7 +62,7 @@ def merge(catalogue: Catalogue, other: Catalogue) -> Merged:
         When the other store keeps being compacted while it is read.
     """
     with other.read() as tx:
-        named = list(manifest.pack_sets(tx))
+        named = list(manifest.pack_sets(tx)) if names else []
     manifest.refuse_clashes(catalogue, named, str(other.folder))
     before = _counts(catalogue)
     with other.read() as tx:
