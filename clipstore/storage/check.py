@@ -11,7 +11,7 @@ from clipstore import keys
 from clipstore.errors import Damaged
 from clipstore.storage import segments as files
 from clipstore.storage import soundness
-from clipstore.storage.catalogue import segments, settings
+from clipstore.storage.catalogue import segments, settings, spaces
 from clipstore.storage.catalogue.statements import rows, rows_in
 from clipstore.storage.finding import Finding
 from clipstore.storage.location import VECTORS
@@ -57,11 +57,11 @@ def check(folder: Path, catalogue: Catalogue, *, checksums: bool = True) -> list
             if settings.get(tx, REBUILD) == UNDER_WAY:
                 detail = "a rebuild of it did not come to its end: segments that have no row yet are no leftovers"
                 found.append(Finding("catalogue", catalogue.url_shown, detail, _REBUILD, "damage"))
-            table = segments.all(tx)
+            table, dims = segments.all(tx), {space.digest: space.dim for space in spaces.all(tx)}
     except Damaged as error:
         return [Finding("catalogue", catalogue.url_shown, str(error), _REBUILD, "damage")]
     for row in table:
-        found.extend(_segment(folder, row, checksums=checksums))
+        found.extend(_segment(folder, row, dims[row.digest], checksums=checksums))
     with catalogue.read() as tx:
         now = {row.name for row in segments.all(tx)}
         found = [finding for finding in found if finding.segment is None or finding.segment in now]
@@ -70,13 +70,15 @@ def check(folder: Path, catalogue: Catalogue, *, checksums: bool = True) -> list
     return found
 
 
-def _segment(folder: Path, row: SegmentRow, *, checksums: bool) -> Iterator[Finding]:
+def _segment(folder: Path, row: SegmentRow, dim: int, *, checksums: bool) -> Iterator[Finding]:
     path = row.path(folder)
     where = str(path.relative_to(folder))
 
     def finding(kind: str, detail: str) -> Finding:
         return Finding(kind, where, detail, AGAIN, "damage", row.name)
 
+    if row.dim != dim:
+        yield finding("dimension", f"its vectors have {row.dim} numbers, those of its encoder {dim}")
     try:
         segment = files.open(path, row)
         if checksums and files.checksum(path) != row.sha256:

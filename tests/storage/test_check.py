@@ -141,6 +141,14 @@ def test_wrong_content_with_a_right_checksum_is_found(stored, ids, scale, kind):
     assert _kinds(stored) == [(kind, "damage")]
 
 
+def test_vectors_of_another_length_than_their_space_are_found(stored):
+    """A sound segment whose vectors are shorter than those of its encoder is damage."""
+    row = commit(stored, np.arange(20, 23), unit_vectors(3, 8))
+    (finding,) = check(stored.folder, stored)
+    assert (finding.kind, finding.severity, finding.segment) == ("dimension", "damage", row.name)
+    assert finding.detail == "its vectors have 8 numbers, those of its encoder 16"
+
+
 @pytest.mark.parametrize(("rows", "dim", "kind"), [(20, 8, "dimension"), (40, 4, "dimension")])
 def test_file_of_another_shape_is_found(stored, rows, dim, kind):
     """A valid segment of another shape in place of the right one is found by its shape or size."""

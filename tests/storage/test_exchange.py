@@ -143,6 +143,34 @@ def test_arrays_of_another_length_than_their_keys_are_refused(filled, open_store
         moving.take_in(open_store("other"), tmp_path / "out")
 
 
+def _shorten(rows):
+    for row in rows:
+        short = np.array(row["vector"][:32], np.float32)
+        row["vector"] = (short / np.linalg.norm(short)).tolist()
+
+
+@pytest.mark.parametrize("kind", ["parquet", "npy"])
+def test_vectors_of_another_length_than_their_encoder_are_refused(filled, open_store, tmp_path, kind):
+    """Unit vectors that are shorter than the encoder's never come in."""
+    moving.export(filled, tmp_path / "out", kind)
+    (path,) = (tmp_path / "out").glob(f"*-text.{kind}")
+    if kind == "npy":
+        short = np.load(path)[:, :32]
+        np.save(path, short / np.linalg.norm(short, axis=1, keepdims=True))
+    else:
+        table = pq.read_table(path)
+        rows = table.to_pylist()
+        _shorten(rows)
+        place = table.schema.get_field_index("vector")
+        schema = table.schema.set(place, pa.field("vector", pa.list_(pa.float32(), 32)))
+        pq.write_table(pa.Table.from_pylist(rows, schema=schema), path)
+    other = open_store("other")
+    with pytest.raises(BadFormat, match="its vectors have 32 numbers, those of its encoder 64: export again"):
+        moving.take_in(other, path)
+    with other.catalogue.read() as tx:
+        assert segments.all(tx) == []
+
+
 def _save(path, array, cut=0):
     np.save(path, array, allow_pickle=True)
     if cut:

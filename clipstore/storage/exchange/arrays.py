@@ -99,12 +99,13 @@ def read(catalogue: Catalogue, path: Path, keys_of: KeysOf) -> Taken:
     Raises
     ------
     BadFormat
-        When files are missing or damaged, or an id is not that of its text or image.
+        When files are missing or damaged, vectors have another length, or an id is not that of its text or image.
     """
     stem = path.name.removesuffix(".npy")
     space = intake.names(catalogue, _json(path.with_name(f"{stem}{NAMES}")), str(path))
     modality: Modality = "image" if stem.endswith("-image") else "text"
     vectors = mapped(path)
+    intake.check_length(space, vectors.shape[1], str(path))
     taken, start = Taken(), 0
     for facts in _facts(path.with_name(f"{stem}{KEYS}")):
         block = np.asarray(vectors[start : start + len(facts)], dtype=np.float32)

@@ -65,6 +65,19 @@ def names(catalogue: Catalogue, records: Sequence[Record], source: str) -> Space
     return space
 
 
+def check_length(space: SpaceRow, length: int, source: str) -> None:
+    """Make sure that vectors are as long as those of their space.
+
+    Raises
+    ------
+    BadFormat
+        When they are not.
+    """
+    if length != space.dim:
+        msg = f"{source}: its vectors have {length} numbers, those of its encoder {space.dim}: export again"
+        raise BadFormat(msg)
+
+
 def check_ids(space: SpaceRow, ids: Ids, facts: Sequence[dict[str, Any]], keys_of: KeysOf, source: str) -> None:
     """Make sure that each id is that of the text or image that it is said to be.
 

@@ -102,7 +102,7 @@ def read(catalogue: Catalogue, path: Path, keys_of: KeysOf) -> Taken:
     Raises
     ------
     BadFormat
-        When it is no such file, is damaged, or an id is not that of its text or image.
+        When it is no such file, is damaged, its vectors have another length, or an id is not that of its text or image.
     """
     _pa, pq = _arrow(str(path))
     with _translated(path), pq.ParquetFile(path) as file:
@@ -123,13 +123,15 @@ def _take(catalogue: Catalogue, space: Any, batch: Any, keys_of: KeysOf, path: P
     modality: Modality = kinds.pop()
     ids = np.array([keys.from_hex(text) for text in batch.column("id").to_pylist()], np.int64)
     vectors = np.asarray(batch.column("vector").flatten().to_numpy(zero_copy_only=False), np.float32)
+    vectors = vectors.reshape(len(ids), -1)
+    intake.check_length(space, vectors.shape[1], str(path))
     columns = [batch.column(name).to_pylist() for name in _FACTS[modality]]
     facts = [
         {name: value for name, value in zip(_FACTS[modality], row, strict=True) if value is not None}
         for row in zip(*columns, strict=True)
     ]
     intake.check_ids(space, ids, facts, keys_of, str(path))
-    return intake.take(catalogue, space, modality, ids, vectors.reshape(len(ids), -1), facts)
+    return intake.take(catalogue, space, modality, ids, vectors, facts)
 
 
 @contextmanager
