@@ -157,8 +157,8 @@ def _compact_all(catalogue: Catalogue, digest: str, modality: Modality) -> Compa
         for dtype, dim in sorted({(row.dtype, row.dim) for row in before}):
             _insist(catalogue, digest, modality, (dtype, dim))
         after = _table(catalogue, digest, modality)
-    rows = sum(row.rows for row in before), sum(row.rows for row in after)
-    return Compacted(digest, modality, (len(before), len(after)), rows)
+    rows = sum(row.rows for row in after)  # with what others added meanwhile
+    return Compacted(digest, modality, (len(before), len(after)), (max(rows, sum(row.rows for row in before)), rows))
 
 
 def _insist(catalogue: Catalogue, digest: str, modality: Modality, kind: tuple[str, int]) -> None:

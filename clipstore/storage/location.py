@@ -31,6 +31,7 @@ _OWN = {
     ASIDE,
 }
 _MARKS = {CATALOGUE, SETTINGS, VECTORS}
+_KEYS = {"catalogue", "bases", "base"}
 _DRIVER = "postgresql+psycopg"
 
 
@@ -140,6 +141,10 @@ def _url(path: Path) -> URL | None:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         msg = f"{path}: can't be read as TOML ({error}): mend or remove it"
         raise BadFormat(msg) from error
+    unknown = sorted(settings.keys() - _KEYS)
+    if unknown:
+        msg = f"{path}: unknown key {unknown[0]!r}: known are {', '.join(sorted(_KEYS))}"
+        raise BadFormat(msg)
     text = settings.get("catalogue")
     return None if text is None else _parsed(path, text)
 
@@ -148,7 +153,7 @@ def _parsed(path: Path, text: object) -> URL:
     remedy = 'write catalogue = "postgresql://user@host/database", or leave it out for SQLite'
     try:
         url = make_url(text) if isinstance(text, str) else None
-    except exc.ArgumentError:
+    except (exc.ArgumentError, ValueError):
         url = None  # the message of the cause would show a password
     if url is None or url.get_backend_name() != "postgresql":
         msg = f"{path}: catalogue is no PostgreSQL URL: {remedy}"

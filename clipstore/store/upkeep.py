@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, final
 
 from clipstore.encoders import canonical
 from clipstore.encoders.protocol import Fingerprint
-from clipstore.errors import Damaged, EncoderError
+from clipstore.errors import Damaged, EncoderError, InputError
 from clipstore.storage import collect, halves
 from clipstore.storage.catalogue import Catalogue, files, sets
 from clipstore.storage.check import check
@@ -131,9 +131,23 @@ def unused(store: Store, *, unused_for: float = 90.0, forget_runs: float | None 
 
 
 def relink(store: Store, old: str, new: str) -> int:
-    """Say that a folder of images, with all below it, now lies elsewhere; return how many files that moves."""
+    """Say that a folder of images, with all below it, now lies elsewhere; return how many files that moves.
+
+    Raises
+    ------
+    InputError
+        When there is no such folder now, or the store knows no image file in the old one.
+    """
+    if not Path(new).is_dir():
+        msg = f"{new}: there is no such folder: give the one in which the images of {old} lie now"
+        raise InputError(msg)
     with store.catalogue.write() as tx:
-        return files.relink(tx, str(Path(old).absolute()), str(Path(new).absolute()))
+        moved = files.relink(tx, str(Path(old).absolute()), str(Path(new).absolute()))
+        known = files.roots(tx)
+    if not moved:
+        msg = f"{old}: no image file is known there; the store knows {', '.join(known) or 'none at all'}"
+        raise InputError(msg)
+    return moved
 
 
 def remove(store: Store, set_name: str, system: str | None = None) -> None:

@@ -181,7 +181,10 @@ def test_relink_follows_a_moved_folder(run, filled, desk, monkeypatch):
     assert done.code == 0
     assert "image files are now looked for" in done.err
     assert run("score", "-t", "one", "--model", "fake:32").code == 0
-    assert run("store", "relink", "images", "pictures").code == 1
+    again = run("store", "relink", "images", "pictures")
+    assert again.code == 2
+    assert f"no image file is known there; the store knows {desk / 'pictures'}" in again.err
+    assert "there is no such folder" in run("store", "relink", "pictures", "nowhere").err
 
 
 @pytest.mark.parametrize("kind", ["parquet", "npy"])

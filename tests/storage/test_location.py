@@ -86,6 +86,7 @@ def test_password_in_store_toml_is_refused_and_never_shown(tmp_path, url):
         'catalogue = "sqlite:///x.sqlite"',
         'catalogue = "hunter2"',
         "catalogue = 7",
+        'catalogue = "postgresql+psycopg://127.0.0.1:notaport/hunter2"',
         "catalogue",
         "\ufeff= 3",
     ],
@@ -96,6 +97,15 @@ def test_bad_store_toml_is_refused_with_what_to_write(tmp_path, text):
     with pytest.raises(BadFormat, match=r"store\.toml") as caught:
         locate(tmp_path, create=False)
     assert "hunter2" not in f"{caught.value} {caught.value.__cause__}"
+
+
+@pytest.mark.parametrize("text", ['catalog = "postgresql://host/db"', 'dtype = "float16"'])
+def test_a_mistyped_key_makes_no_second_catalogue(tmp_path, text):
+    """A key that is not known is refused with those that are, and no SQLite file is made."""
+    (tmp_path / "store.toml").write_text(text)
+    with pytest.raises(BadFormat, match=r"unknown key .* known are base, bases, catalogue"):
+        Catalogue.open(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["store.toml"]
 
 
 def test_store_toml_without_a_catalogue_means_sqlite(tmp_path):

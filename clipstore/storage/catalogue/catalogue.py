@@ -15,7 +15,7 @@ from clipstore.storage.catalogue import engine as engines
 from clipstore.storage.catalogue import journal
 from clipstore.storage.catalogue.statements import Tx, number, run
 from clipstore.storage.faults import reach
-from clipstore.storage.location import LOCK, Location, locate, refuse_lost
+from clipstore.storage.location import LOCK, SETTINGS, Location, locate, refuse_lost
 from clipstore.storage.translate import is_unopenable, is_without_wal, translating
 
 if TYPE_CHECKING:
@@ -84,11 +84,19 @@ class Catalogue:
             with translating(catalogue.url_shown):
                 catalogue._bring_up(create=create, rebuilding=rebuilding)
             named = () if base else settings_file.bases(folder)
-            catalogue.bases = tuple(cls.open(one, create=False, base=True) for one in named)
+            catalogue.bases = tuple(cls._base(folder, one) for one in named)
         except BaseException:
             catalogue.close()
             raise
         return catalogue
+
+    @classmethod
+    def _base(cls, folder: Path, place: Path) -> Self:
+        try:
+            return cls.open(place, create=False, base=True)
+        except NotAStore as error:
+            msg = f"{folder / SETTINGS} names {place} as a base, and there is no store there: mount it, or change bases"
+            raise NotAStore(msg) from error
 
     @contextmanager
     def read(self) -> Iterator[Tx]:

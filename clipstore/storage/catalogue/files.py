@@ -136,6 +136,11 @@ def paths(tx: Tx, image_ids: Iterable[int]) -> dict[int, tuple[str, ...]]:
     return found
 
 
+def roots(tx: Tx) -> list[str]:
+    """Return the folders in which image files are known, in order."""
+    return sorted(os.fsdecode(root) for root in _roots(tx))
+
+
 def relink(tx: Tx, old_root: str, new_root: str) -> int:
     """Say that a folder, with all below it, now lies elsewhere; return how many files that moves."""
     old, new = os.fsencode(old_root.rstrip("/")), os.fsencode(new_root.rstrip("/"))
