@@ -120,7 +120,7 @@ def test_the_command_prints_a_table_and_exits_by_the_result(capsys, monkeypatch,
     from clipstore import selftest as checks
 
     monkeypatch.chdir(tmp_path)
-    run = {"model": "tiny", "device": "cpu"}
+    run = {"models": ["tiny"], "device": "cpu"}
     assert command.selftest(**defaults(command.selftest), **run) == 0
     assert len(capsys.readouterr().out.splitlines()) == 9
     monkeypatch.setattr(checks, "FLOAT32", -1.0)
