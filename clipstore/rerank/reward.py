@@ -1,7 +1,8 @@
 """Rewards in a training loop: image vectors from the store, captions by memory, store or encoder.
 
 Nothing here asks the catalogue after construction: look-ups go to the segments that were
-committed then, and to a memory of captions seen since. Several ranks may read one store.
+committed then, and to a memory of captions seen since; only where one of those was compacted
+away is the catalogue read again. Several ranks may read one store.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from clipstore.evaluate.own_recipe import recipe_of
 from clipstore.metrics import clip_s
 from clipstore.rerank.memory import Memory
 from clipstore.rerank.tensors import as_tensor
+from clipstore.storage.segments import Gone
 from clipstore.store.progress import silent
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from clipstore.arrays import Ids, Scores, Vectors
     from clipstore.evalset import EvalSet
     from clipstore.items import ItemKey
+    from clipstore.storage.lookup import Shelf
+    from clipstore.storage.overlay import Stack
     from clipstore.store import Progress, Space
 
     Tower = Callable[[Sequence[str]], Any]
@@ -33,6 +37,7 @@ if TYPE_CHECKING:
 REMEMBERED = 1 << 16
 """Captions whose vectors stay in memory."""
 
+_ATTEMPTS = 5
 _CHECKED = 8  # stored texts on which a trainer's own tower is checked
 _SAME = 1 - 1e-3  # cosine that counts as the same model
 
@@ -203,14 +208,23 @@ class RewardScorer:
             return self._space.gather_texts(done.keys)
         strings = [self._clean(self._recipe.prefix + caption) for caption in captions]
         vector_keys = np.array(content_keys.text_ids(strings), np.int64)
-        stored = self._shelf.contains(vector_keys)
+        stored = self._look(lambda shelf: shelf.contains(vector_keys))
         out = np.empty((len(captions), self._space.dim), np.float32)
         if stored.any():
-            out[stored] = self._shelf.gather(vector_keys[stored])
+            out[stored] = self._look(lambda shelf: shelf.gather(vector_keys[stored]))
         rest = np.flatnonzero(~stored)
         if len(rest):
             out[rest] = self._encoded([strings[row] for row in rest.tolist()], [captions[row] for row in rest.tolist()])
         return out
+
+    def _look(self, look: Callable[[Shelf | Stack], np.ndarray]) -> np.ndarray:
+        """Look into the segments; read the catalogue again where one was compacted away meanwhile."""
+        for _ in range(_ATTEMPTS):
+            try:
+                return look(self._shelf)
+            except Gone:
+                self.refresh()
+        return look(self._shelf)
 
     def _encoded(self, strings: list[str], captions: list[str]) -> Vectors:
         self._memory.encoded += len(strings)
@@ -223,11 +237,11 @@ class RewardScorer:
         texts = list(dict.fromkeys(text for item in evalset.items for text in item.references if not blank(text)))
         strings = [self._clean(self._recipe.prefix + text) for text in texts]
         vector_keys = np.array(content_keys.text_ids(strings), np.int64)
-        stored = np.flatnonzero(self._shelf.contains(vector_keys))[:_CHECKED]
+        stored = np.flatnonzero(self._look(lambda shelf: shelf.contains(vector_keys)))[:_CHECKED]
         if not len(stored):
             return
         mine = _unit(tower([strings[row] for row in stored.tolist()]), len(stored), self._space.dim)
-        cosines = np.einsum("ij,ij->i", mine, self._shelf.gather(vector_keys[stored]))
+        cosines = np.einsum("ij,ij->i", mine, self._look(lambda shelf: shelf.gather(vector_keys[stored])))
         if cosines.min() < _SAME:
             msg = (
                 f"the text tower given is not {self._space.shown}: on {len(stored)} stored captions its vectors have "

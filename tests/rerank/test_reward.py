@@ -16,6 +16,7 @@ from clipstore import EvalSet, Store
 from clipstore.errors import FingerprintMismatch, InputError
 from clipstore.rerank import Reranker, RewardScorer
 from clipstore.storage.catalogue import Catalogue
+from clipstore.storage.compact import compact
 from clipstore.store import Space
 
 KEYS = [drawn.name(i) for i in range(6)]
@@ -79,6 +80,25 @@ def test_nothing_is_asked_of_the_catalogue(
     assert encoder.texts == ["a photo depicts new", "a photo depicts newer"]
     assert scorer.encoded == 2
     assert encoder.images == images
+
+
+def test_segments_that_were_compacted_away_are_read_anew(
+    store: Store, space: Space, evalset: EvalSet, encoder: drawn.Watched
+) -> None:
+    """As another process compacts and sweeps: a caption that it moved is looked up still, and a new one encoded."""
+    cs.score(space, {"a": drawn.captions(6)}, evalset)
+    space.ensure_texts(["a second segment"], "A photo depicts ")
+    wanted = RewardScorer(space, evalset)(KEYS, list(drawn.captions(6).values()))
+    scorer, another = RewardScorer(space, evalset), RewardScorer(space, evalset)
+    old = sorted((store.folder / "vectors").rglob("text/*.faiss"))
+    compact(store.catalogue)
+    for path in old:
+        path.unlink(missing_ok=True)
+    encoder.texts.clear()
+    assert scorer(KEYS, list(drawn.captions(6).values())).tolist() == wanted.tolist()
+    assert encoder.texts == []
+    another(KEYS[:1], ["never seen"])
+    assert encoder.texts == ["a photo depicts never seen"]
 
 
 def test_the_greedy_caption_is_a_baseline(scorer: RewardScorer) -> None:
