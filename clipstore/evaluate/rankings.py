@@ -75,11 +75,14 @@ class Rankings:
 
     def _notes(self) -> list[str]:
         first, *others = self.models
-        by = self.scores[0].signatures[lead(self.scores[0])].metric
-        return [
-            f"{model}: {turned} of {pairs} pairs of systems stand the other way round than under {first} (by {by})"
-            for model, (turned, pairs) in zip(others, self.turned(), strict=True)
-        ]
+        by, *others_by = [one.signatures[lead(one)].metric for one in self.scores]
+        notes = []
+        for model, own, (turned, pairs) in zip(others, others_by, self.turned(), strict=True):
+            why = f"by {by}" if own == by else f"by {own} under {model}, by {by} under {first}"
+            notes.append(
+                f"{model}: {turned} of {pairs} pairs of systems stand the other way round than under {first} ({why})"
+            )
+        return notes
 
     def _signatures(self) -> list[str]:
         return [str(signature) for one in self.scores for signature in one.signatures.values()]

@@ -80,3 +80,14 @@ def test_equal_means_share_a_rank(desk):
         assert sorted(rank for rank in ranks if rank is not None) in ([1, 1, 3], [1, 2, 2])
         assert ranks[0] == ranks[1]
     assert rankings.turned()[0][1] == 3
+
+
+def test_the_note_names_what_each_model_ranks_by(desk):
+    """Models whose recipes differ rank by metrics of their own names."""
+    items = EvalSet.read(images=desk / "images", refs=desk / "refs.json")
+    with Store.open(desk / "s") as store:
+        systems = {"a": desk / "a.json", "b": desk / "b.json"}
+        clip = score(store.space("fake"), systems, items)
+        pac = score(store.space("fake:32"), systems, items, recipe="pac-s")
+    (note,) = [note for note in Rankings(("fake", "fake:32"), (clip, pac)).table().notes if "pairs of systems" in note]
+    assert note.endswith("than under fake (by RefPAC-S under fake:32, by RefCLIP-S under fake)")
