@@ -121,11 +121,10 @@ def test_the_command_prints_a_table_and_exits_by_the_result(capsys, monkeypatch,
 
     monkeypatch.chdir(tmp_path)
     run = {"models": ["tiny"], "device": "cpu"}
-    assert command.selftest(**defaults(command.selftest), **run) == 0
+    assert command.selftest(**defaults(command.selftest) | run) == 0
     assert len(capsys.readouterr().out.splitlines()) == 9
     monkeypatch.setattr(checks, "FLOAT32", -1.0)
-    given = defaults(command.selftest) | {"json": True}
-    assert command.selftest(**given, **run) == 1
+    assert command.selftest(**defaults(command.selftest) | run | {"json": True}) == 1
     out, err = capsys.readouterr()
     assert {one["verdict"] for one in json.loads(out)} >= {"failed"}
     assert "error: " in err
