@@ -150,9 +150,8 @@ def keep(
     request = _request(measured, comparison, runs or {}, missing, saved)
     run_id = keys.digest_json({"verb": VERB, "request": request, "texts": keys.to_hex(keys.combine(ids))})
     kept = replace(comparison, run=run_id)
-    with catalogue.read() as tx:
-        if rows.get(tx, run_id) is not None:
-            return kept
+    if rows.known(catalogue, run_id):
+        return kept
     images = {id_ for one in measured for id_ in one.items.image_ids if id_ is not None}
     result = {"signatures": [str(part.signature(metric)) for part in kept.parts for metric in part.measured.measures]}
     used = np.array(ids, np.int64)

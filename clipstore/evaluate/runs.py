@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def record(
     space: Space, scores: Scores, systems: Sequence[System], evalset: EvalSet, image_ids: Sequence[int | None]
 ) -> None:
-    """Keep what was scored, once; nothing happens where it is known, or the store is read-only or busy."""
+    """Keep what was scored, once; a known run is asked again, and a store that is read-only or busy stays as it is."""
     request = {
         "set": scores.set_digest,
         "space": space.fingerprint.digest,
@@ -34,9 +34,7 @@ def record(
     }
     run_id = keys.digest_json(request)
     catalogue = space.catalogue
-    with catalogue.read() as tx:
-        known = rows.get(tx, run_id) is not None
-    if known or catalogue.readonly:
+    if rows.known(catalogue, run_id) or catalogue.readonly:
         return
     texts = {text for system in systems for text in system.texts if text is not None}
     texts |= {text for item in evalset.items for text in item.references}

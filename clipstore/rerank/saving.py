@@ -163,7 +163,7 @@ def record(
     evalset: EvalSet,
     image_ids: Sequence[int | None],
 ) -> None:
-    """Keep what was reranked, once; nothing happens where it is known, or the store is read-only or busy.
+    """Keep what was reranked, once; a known run is asked again, and a store that is read-only or busy stays as it is.
 
     Parameters
     ----------
@@ -175,9 +175,7 @@ def record(
         What was used: its references, and the content id of each item's image.
     """
     run_id = str(reranked.origin["run"])
-    with catalogue.read() as tx:
-        known = rows.get(tx, run_id) is not None
-    if known or catalogue.readonly:
+    if rows.known(catalogue, run_id) or catalogue.readonly:
         return
     raw = sorted({*reranked.candidates.texts, *(text for item in evalset.items for text in item.references)})
     ids = keys.text_ids(raw)

@@ -10,8 +10,10 @@ import pytest
 
 import clipstore as cs
 from clipstore import EvalSet, Store
+from clipstore.compare.runs import keep
 from clipstore.items import Image
-from clipstore.storage.catalogue import files, runs
+from clipstore.significance import Settings
+from clipstore.storage.catalogue import files, runs, statements
 from clipstore.store import identify
 
 
@@ -41,6 +43,50 @@ def test_a_cached_score_waits_for_no_writer(store: Store, tmp_path: Path) -> Non
         assert len(runs.all(tx)) == 2
         assert files.known(tx, [str(moved / "bad.png")])
     assert len(store.failures()) == 1
+
+
+def _age(store: Store, days: float) -> float:
+    """Set the time of every run back; return it."""
+    at = time.time() - days * 86400
+    with store.catalogue.write() as tx:
+        statements.run(tx, "UPDATE runs SET run_at = ?", at)
+    return at
+
+
+def _times(store: Store) -> set[float]:
+    with store.catalogue.read() as tx:
+        return {run.at for run in runs.all(tx)}
+
+
+@pytest.mark.parametrize("verb", ["score", "compare", "rerank"])
+def test_a_run_that_is_asked_again_is_of_today(store: Store, tmp_path: Path, verb: str) -> None:
+    """What is used is not forgotten for its age: a day later its time is set, not within the day, never by waiting."""
+    evalset = EvalSet.read(images=drawn.draw(tmp_path / "images", 4), refs=drawn.references(4))
+    space = store.space("fake")
+    systems = {"a": drawn.captions(4), "b": drawn.captions(4, "other words of")}
+    nbest = [{"image_id": drawn.name(i), "captions": [f"one of {i}", f"two of {i}"]} for i in range(4)]
+
+    def ask() -> None:
+        if verb == "score":
+            cs.score(space, systems, evalset)
+        elif verb == "compare":
+            measured = cs.measure(space, systems, evalset)
+            keep(store.catalogue, [measured], cs.compare(measured, settings=Settings(resamples=50)))
+        else:
+            cs.rerank(space, nbest, evalset)
+
+    ask()
+    before = _age(store, 0.5)
+    ask()
+    assert _times(store) == {before}, "nothing is written within a day"
+    before = _age(store, 2)
+    with Store.open(store.folder) as other, other.catalogue.write():
+        start = time.monotonic()
+        ask()
+        assert time.monotonic() - start < 5
+    assert _times(store) == {before}
+    ask()
+    assert min(_times(store)) > time.time() - 600
 
 
 def test_files_that_could_not_be_remembered_are_with_the_next_ones(

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import time
 import zlib
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from clipstore.errors import Busy, CannotWrite
 from clipstore.storage.catalogue.statements import Tx, first, rows, run
 
 if TYPE_CHECKING:
     from clipstore.arrays import Ids
+    from clipstore.storage.catalogue.catalogue import Catalogue
 
 
 @final
@@ -43,6 +47,7 @@ class RunRow:
     at: float
 
 
+_DAY = 86_400.0  # seconds by which the time of a run that is asked again may be behind
 _COLUMNS = "id, verb, request, result, used_texts, used_images, run_at"
 
 
@@ -66,6 +71,20 @@ def get(tx: Tx, run_id: str) -> RunRow | None:
     """Return the run with this id, or None."""
     found = first(tx, f"SELECT {_COLUMNS} FROM runs WHERE id = ?", run_id)  # noqa: S608
     return None if found is None else _run(found)
+
+
+def known(catalogue: Catalogue, run_id: str) -> bool:
+    """Say whether there is a run with this id; one that is asked again after more than a day gets today's time.
+
+    This waits for no lock: where the store is read-only or busy, the time stays.
+    """
+    with catalogue.read() as tx:
+        found = first(tx, "SELECT run_at FROM runs WHERE id = ?", run_id)
+    now = time.time()
+    if found is not None and now - found[0] > _DAY and not catalogue.readonly:
+        with suppress(Busy, CannotWrite), catalogue.write(patience=0) as tx:
+            run(tx, "UPDATE runs SET run_at = ? WHERE id = ?", now, run_id)
+    return found is not None
 
 
 def all(tx: Tx) -> list[RunRow]:  # noqa: A001  read as runs.all
