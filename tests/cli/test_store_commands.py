@@ -207,6 +207,19 @@ def test_a_full_copy_scores_without_images(run, filled, desk):
     assert run("score", "-t", "one", "--store", "copy", "--no-encode", "--json").json["systems"] == before
 
 
+def test_an_overlay_is_searched_and_exported_with_its_base(run, filled):
+    """What the base holds is found and goes out; a full copy says that it is not in it, and serves all the same."""
+    assert run("store", "init", "--store", "mine", "--base", ".clipstore").code == 0
+    query = ("search", "a caption of picture 1", "--in", "captions", "--json", "--model", "fake")
+    assert run(*query, "--store", "mine").json["queries"] == run(*query).json["queries"] != []
+    assert sorted(run("store", "export", "out", "--store", "mine").err.splitlines()[-2:]) == sorted(
+        run("store", "export", "out").err.splitlines()[-2:]
+    )
+    done = run("store", "export", "--full", "copy", "--store", "mine")
+    assert "it rests on the same base stores, which are not in it: 1" in done.err
+    assert run(*query, "--store", "copy").json["queries"] == run(*query).json["queries"]
+
+
 def test_merge_brings_sets_and_vectors(run, filled, given):
     """Another store's set is scored here without encoding; equal names with other content are refused."""
     drawn.write_json(Path("c.json"), drawn.captions(5, "other words about"))
