@@ -93,11 +93,14 @@ def _drop_damaged(folder: Path, catalogue: Catalogue, found: list[Finding]) -> I
     damaged = {finding.segment: finding for finding in found if finding.segment and finding.severity == "damage"}
     if not damaged:
         return
+    with catalogue.read() as tx:
+        rows = {row.name: row.rows for row in segments.all(tx)}
     # The file first: if this stops halfway, a row without file is found again, a damaged file is never adopted.
-    for finding in damaged.values():
+    for name, finding in damaged.items():
         path = folder / finding.where
         where = f"its file is kept as {_set_aside(folder, path)}" if path.exists() else "its file was missing"
-        yield Finding("set aside", finding.where, f"{finding.kind}; {where}", _AGAIN, "note")
+        lost = f"{rows.get(name, 0):,} vectors"
+        yield Finding("set aside", finding.where, f"{finding.kind}; {lost} lost; {where}", _AGAIN, "note")
     with catalogue.write() as tx:
         segments.remove(tx, damaged)
 
@@ -115,12 +118,15 @@ def _set_aside(folder: Path, path: Path) -> str:
 
 
 def _set_catalogue_aside(folder: Path) -> Iterator[Finding]:
+    again = "add eval sets and systems again: nothing is encoded for it"
+    if not (folder / CATALOGUE).exists():
+        yield Finding("catalogue", CATALOGUE, "it is gone, with its eval sets, systems, texts and runs", again, "note")
     for suffix in ("", "-wal", "-shm", "-journal"):
         path = folder / f"{CATALOGUE}{suffix}"
         if path.exists():
             kept = _set_aside(folder, path)
             detail = f"the old catalogue is kept as {kept}"
-            yield Finding("set aside", path.name, detail, "add eval sets and systems again", "note")
+            yield Finding("set aside", path.name, detail, again, "note")
 
 
 def _adopt_all(folder: Path, catalogue: Catalogue, grace: float) -> Iterator[Finding]:

@@ -62,6 +62,7 @@ def test_damaged_segment_is_set_aside_and_the_rest_stays(stored, harm):
     content = path.read_bytes()
     (done,) = repair(stored.folder, stored, grace=0)
     assert (done.kind, done.severity) == ("set aside", "note")
+    assert "20 vectors lost" in done.detail
     assert (stored.folder / "aside" / FOLDER / path.name).read_bytes() == content
     assert check(stored.folder, stored) == []
     shelf = _shelf(stored)
@@ -169,6 +170,7 @@ def test_lost_catalogue_is_rebuilt_from_segments(tmp_path, harm):
         Catalogue.open(folder)
     catalogue, done = rebuild(folder)
     assert sum(finding.kind == "adopted" for finding in done) == 3
+    assert "add eval sets and systems again" in done[0].remedy
     assert np.array_equal(_shelf(catalogue).gather(IDS), VECTORS)
     assert check(folder, catalogue) == []
     with catalogue.write() as tx:
