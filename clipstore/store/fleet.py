@@ -74,18 +74,19 @@ class Fleet:
         others = devices.named(self.options.device)[1:] if count >= WORTH else []
         context = multiprocessing.get_context("spawn")
         started = []
-        for device in others:
-            way = (self.folder, self.name, replace(self.options, device=device))
-            process = context.Process(target=_one, args=(work, way, given), daemon=True)
-            process.start()
-            started.append((device, process))
         try:
+            for device in others:
+                way = (self.folder, self.name, replace(self.options, device=device))
+                process = context.Process(target=_one, args=(work, way, given), daemon=True)
+                process.start()
+                started.append((device, process))
             yield bool(started)
+            for _, process in started:
+                process.join()
         except BaseException:  # each gets Ctrl-C itself, and commits what it has
             _stop([process for _, process in started])
             raise
         for device, process in started:
-            process.join()
             if process.exitcode:
                 logger.warning(
                     "%s: its worker failed (exit code %d); the others did its part", device, process.exitcode

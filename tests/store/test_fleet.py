@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import ClassVar
 
 import drawn
 import numpy as np
@@ -88,6 +90,38 @@ def test_what_a_failing_worker_leaves_is_done(
     assert done.encoded == 50
     warning = "cpu: its worker failed (exit code 1); the others did its part"
     assert [one.getMessage() for one in caplog.records] == [warning] * 2
+
+
+class Worker:
+    """A process that is interrupted in its first join without a limit, and then needs time to commit."""
+
+    log: ClassVar[list[float | None]] = []
+
+    def __init__(self, **_how: object) -> None:
+        self.exitcode = 0
+
+    def start(self) -> None:
+        """Begin nothing."""
+
+    def join(self, limit: float | None = None) -> None:
+        """Note the wait; Ctrl-C comes in the first."""
+        self.log.append(limit)
+        if limit is None:
+            raise KeyboardInterrupt
+
+    def is_alive(self) -> bool:
+        """Say that it came to its end within the limit."""
+        return False
+
+
+@pytest.mark.usefixtures("three")
+def test_ctrl_c_while_others_are_waited_for_lets_them_commit(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """This process is done and waits when Ctrl-C comes: each worker gets its time before it is left."""
+    monkeypatch.setattr(Worker, "log", [])
+    monkeypatch.setattr(fleet.multiprocessing, "get_context", lambda _kind: SimpleNamespace(Process=Worker))
+    with pytest.raises(KeyboardInterrupt):
+        store.space("fake", device=devices.ALL).ensure_texts(["a", "b"])
+    assert Worker.log == [None, *[fleet._GRACE] * 2]
 
 
 def test_little_work_is_done_by_one(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
