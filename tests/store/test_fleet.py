@@ -116,7 +116,7 @@ class Worker:
 
 @pytest.mark.usefixtures("three")
 def test_ctrl_c_while_others_are_waited_for_lets_them_commit(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """This process is done and waits when Ctrl-C comes: each worker gets its time before it is left."""
+    """When Ctrl-C comes this process is done and waits: each worker gets its time before it is left."""
     monkeypatch.setattr(Worker, "log", [])
     monkeypatch.setattr(fleet.multiprocessing, "get_context", lambda _kind: SimpleNamespace(Process=Worker))
     with pytest.raises(KeyboardInterrupt):
