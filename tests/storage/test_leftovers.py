@@ -12,7 +12,7 @@ from small_stores import DIGEST, commit, unit_vectors
 from clipstore import keys
 from clipstore.errors import Busy, CannotWrite
 from clipstore.storage import collect, leftovers, settings_file
-from clipstore.storage.catalogue import contents, references, runs, segments, sets, spaces
+from clipstore.storage.catalogue import contents, pairs, references, runs, segments, sets, spaces
 from clipstore.storage.catalogue.contents import ImageRow
 from clipstore.storage.catalogue.runs import RunRow
 from clipstore.storage.catalogue.sets import CandidateRow, ItemRow
@@ -75,6 +75,18 @@ def test_what_a_set_a_system_or_a_run_names_stays(stored):
     assert np.array_equal(rows.gather(TEXT_KEYS[:4]), VECTORS[:4])
     assert [one for one in check(stored.folder, stored) if one.severity == "damage"] == []
     assert collect.plan(stored, _keys_of).is_empty
+
+
+def test_pair_scores_go_with_their_image_and_with_their_text(stored):
+    """Of pairs of an image and a text those stay whose image and text both do, and those whose context is no image."""
+    contexts = np.array([IMAGE_IDS[0], IMAGE_IDS[2], IMAGE_IDS[0], 5], np.int64)
+    texts = np.array(keys.text_ids([TEXTS[0], TEXTS[0], TEXTS[9], TEXTS[0]]), np.int64)
+    with stored.write() as tx:
+        pairs.add(tx, "scorer", contexts, texts, np.array([0.25, 0.5, 0.75, 1.0], np.float32))
+    collect.carry_out(stored, collect.plan(stored, _keys_of))
+    with stored.read() as tx:
+        found = pairs.get(tx, "scorer", contexts, texts)
+    np.testing.assert_array_equal(found, np.array([0.25, np.nan, np.nan, 1.0], np.float32))
 
 
 def test_a_plan_changes_nothing(stored):

@@ -78,9 +78,12 @@ def drop_texts(tx: Tx, ids: Ids) -> None:
 
 
 def drop_images(tx: Tx, ids: Ids) -> None:
-    """Take away images, and what is remembered of their files."""
+    """Take away images, what is remembered of their files, and the scores of pairs that they are in."""
     run_in(tx, "DELETE FROM image_files WHERE image_id IN ({marks})", ids.tolist())
     run_in(tx, "DELETE FROM images WHERE id IN ({marks})", ids.tolist())
+    if number(tx, "SELECT count(*) FROM scorers"):
+        by_key = "DELETE FROM pair_scores WHERE scorer_id IN (SELECT id FROM scorers) AND context_id IN ({marks})"
+        run_in(tx, by_key, ids.tolist())
 
 
 def drop_cuts(tx: Tx, digest: str, vector_keys: Ids) -> None:
