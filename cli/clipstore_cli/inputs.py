@@ -6,6 +6,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Literal
 
 from clipstore import EvalSet
+from clipstore.encoders.names import is_pair
 from clipstore.errors import InputError, UnknownModel
 from clipstore.formats import COLUMNAR, Captions, Hints, read_captions
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from clipstore.encoders.protocol import PairScorer
     from clipstore.store import Failure, Space, Store
     from clipstore_cli.notes import Notes
     from clipstore_cli.options import ModelOptions, Reading, SetOptions
@@ -66,6 +68,13 @@ def held_models(store: Store) -> list[str]:
 def named_space(name: str, model: ModelOptions, store: Store) -> Space:
     """Return the space of another model than the one in force, that runs as the options say."""
     return _space(model, store, name)
+
+
+def named_scorer(name: str, model: ModelOptions, store: Store) -> Space | PairScorer:
+    """Return what scores in a stage of a cascade: the space of a model, or a pair scorer."""
+    if is_pair(name):
+        return store.pair_scorer(name, device=model.device)
+    return named_space(name, model, store)
 
 
 def _space(

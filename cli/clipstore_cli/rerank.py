@@ -53,7 +53,8 @@ class Choosing:
         float | None, typer.Option("--mmr", min=0, max=1, help="With -k: diverse ones, lambda 1 = best only.")
     ] = None
     cascade: Annotated[
-        str | None, typer.Option("--cascade", help="Models in a row, each with how many it keeps: M1:5,M2:1.")
+        str | None,
+        typer.Option("--cascade", help="Models in a row, each with how many it keeps: M1:5,M2:1; image-reward:DIR:1."),
     ] = None
     candidates_are: Annotated[
         Literal["auto", "beams", "samples"],
@@ -271,7 +272,7 @@ def _stages(choosing: Choosing, model: options.ModelOptions, store: Store) -> li
         if not name or not keep.isdecimal():
             msg = f"--cascade {choosing.cascade}: {part!r} is not MODEL:NUMBER, such as ViT-L-14/openai:5"
             raise InputError(msg)
-        stages.append(Stage(inputs.named_space(name, model, store), int(keep)))
+        stages.append(Stage(inputs.named_scorer(name, model, store), int(keep)))
     return stages
 
 

@@ -12,8 +12,8 @@ from clipstore.encoders import devices
 from clipstore.errors import UnknownModel
 
 if TYPE_CHECKING:
-    from clipstore.encoders.names import ModelName
-    from clipstore.encoders.protocol import Encoder, LoadOptions
+    from clipstore.encoders.names import ModelName, PairName
+    from clipstore.encoders.protocol import Encoder, LoadOptions, PairScorer
 
 
 def load(name: ModelName, options: LoadOptions) -> Encoder:
@@ -31,6 +31,22 @@ def load(name: ModelName, options: LoadOptions) -> Encoder:
     from clipstore.encoders import open_clip  # imports torch: only when a model is needed
 
     return open_clip.build(name, replace(options, device=devices.named(options.device)[0]))
+
+
+def load_pair_scorer(name: PairName, device: str = "auto") -> PairScorer:
+    """Load the pair scorer of a parsed name; of several devices on the first.
+
+    Raises
+    ------
+    UnknownModel
+        When a file is missing from its folder.
+    EncoderError
+        When a file does not fit, or transformers is not installed.
+    """
+    file, vocabulary = name.files()
+    from clipstore.encoders import image_reward  # imports torch: only when it is needed
+
+    return image_reward.load(file, vocabulary, devices.named(device)[0])
 
 
 def _fake(name: ModelName) -> Encoder:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, final
 
 from clipstore.encoders import names
-from clipstore.encoders.profiles import ALIASES, PREFIX, PROFILES
+from clipstore.encoders.profiles import ALIASES, PAIR_FILES, PAIR_FORMULA, PAIR_LENGTH, PAIR_SCORER, PREFIX, PROFILES
 from clipstore.errors import CannotWrite, UnknownModel
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ class Known:
     Parameters
     ----------
     name
-        What ``--model`` takes.
+        What ``--model`` takes; of a pair scorer, what ``--cascade`` takes.
     formula
-        From a cosine to its published number.
+        Of its published number.
     prefix
         What goes before a text.
     context_length
@@ -38,7 +38,7 @@ class Known:
     where
         Where its weights come from.
     recipe
-        The recipe that computes the formula.
+        The recipe that computes the formula; empty for a pair scorer, which needs none.
     """
 
     name: str
@@ -87,6 +87,9 @@ def known(*, every: bool = False) -> list[Known]:
     ]
     sigmoid = "cos, or sigmoid(exp(logit_scale) cos + logit_bias)"
     rows += [Known(short, sigmoid, "", 64, f"the model hub: {pair}", "raw") for short, pair in ALIASES.items()]
+    files = " and ".join(f"{file} of {repository}" for file, repository in PAIR_FILES.items())
+    where = f"a folder with {files}; a later model of rerank --cascade"
+    rows.append(Known(f"{PAIR_SCORER}:FOLDER", PAIR_FORMULA, "", PAIR_LENGTH, where, ""))
     if every:
         import open_clip  # imports torch
 
@@ -112,6 +115,9 @@ def fetch(model: str, folder: Path, pretrained: str | None = None) -> Fetched:
     CannotWrite
         When the folder can't be written.
     """
+    if names.is_pair(model):
+        message = f"{PAIR_SCORER} is a folder of two files, fetched by the hub's own tool. {names.bringing()}"
+        raise UnknownModel(message)
     name = names.parse(model, pretrained)
     if name.kind in {"tiny", "fake", "local-dir"}:
         message = f"{name.shown} is on this machine already: nothing to fetch"

@@ -20,6 +20,7 @@ from clipstore import keys
 from clipstore.encoders import images, network, weights
 from clipstore.encoders.blip import ImageEncoder, TextEncoder
 from clipstore.encoders.fingerprint import tensors_digest
+from clipstore.encoders.profiles import PAIR_LENGTH
 from clipstore.encoders.protocol import FORMAT, MAX_PIXELS, Fingerprint, Prepared
 from clipstore.errors import EncoderError
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 MEAN: Final = 0.16717362830052426  # ImageReward.py of the authors
 STD: Final = 1.0333394966054072
-LENGTH: Final = 35  # tokens, start and end included
 
 _PIXELS_MEAN, _PIXELS_STD = (0.48145466, 0.4578275, 0.40821073), (0.26862954, 0.26130258, 0.27577711)
 _MLP = (1024, 128, 64, 16, 1)
@@ -136,7 +136,7 @@ class ImageReward:
             "weights": tensors_digest(tensors),
             "preprocess": self._how.fields(),
             "tokenizer": {"name": "bert-uncased", "vocabulary": words.digest},
-            "context_length": LENGTH,
+            "context_length": PAIR_LENGTH,
             "precision": "fp32",
             "format": FORMAT,
         }
@@ -195,7 +195,7 @@ class _Words:
 
     def __call__(self, texts: Sequence[str]) -> tuple[torch.Tensor, torch.Tensor]:
         """Return ids padded to the longest, and True where an id is no padding; at most 35 tokens."""
-        made = self._tokenizer(list(texts), padding=True, truncation=True, max_length=LENGTH, return_tensors="pt")
+        made = self._tokenizer(list(texts), padding=True, truncation=True, max_length=PAIR_LENGTH, return_tensors="pt")
         return made["input_ids"], made["attention_mask"].bool()
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, final
+from typing import TYPE_CHECKING, Literal, final
 
-from clipstore.encoders.profiles import ALIASES, PROFILES
+from clipstore.encoders.profiles import ALIASES, PAIR_FILES, PAIR_SCORER, PROFILES
 from clipstore.errors import UnknownModel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Kind = Literal["open_clip", "hf-hub", "local-dir", "profile", "tiny", "fake"]
 
@@ -63,6 +66,63 @@ class ModelName:
     shown: str = ""
 
 
+@final
+@dataclass(frozen=True, slots=True)
+class PairName:
+    """A pair scorer's name: ``image-reward:FOLDER``.
+
+    Parameters
+    ----------
+    folder
+        Holds the weights and the vocabulary.
+    """
+
+    folder: Path
+
+    def files(self) -> tuple[Path, ...]:
+        """Return the files to load, in the order of :data:`clipstore.encoders.profiles.PAIR_FILES`.
+
+        Raises
+        ------
+        UnknownModel
+            When one is missing; with where it comes from.
+        """
+        missing = [file for file in PAIR_FILES if not (self.folder / file).is_file()]
+        if missing:
+            where = f"in {self.folder}" if self.folder.is_dir() else f"because there is no folder {self.folder}"
+            message = (
+                f"{PAIR_SCORER}:{self.folder}: no {' and no '.join(missing)} {where}. {bringing(missing, self.folder)}"
+            )
+            raise UnknownModel(message)
+        return tuple(self.folder / file for file in PAIR_FILES)
+
+
+def bringing(files: Iterable[str] = PAIR_FILES, folder: Path | str = "FOLDER") -> str:
+    """Return how a pair scorer's files are brought into its folder."""
+    ways = " and ".join(f"`hf download {PAIR_FILES[file]} {file} --local-dir {folder}`" for file in files)
+    return f"On a machine with network: {ways}"
+
+
+def is_pair(model: str) -> bool:
+    """Say whether a name is a pair scorer's, whole or half."""
+    return model.strip().partition(":")[0].lower() == PAIR_SCORER
+
+
+def parse_pair(model: str) -> PairName:
+    """Take the name of a pair scorer apart: ``image-reward:FOLDER``.
+
+    Raises
+    ------
+    UnknownModel
+        When it is no pair scorer's, or names no folder.
+    """
+    place = model.strip().partition(":")[2]
+    if not is_pair(model) or not place:
+        message = f"{model!r} is no pair scorer with its folder; write {PAIR_SCORER}:FOLDER. {bringing()}"
+        raise UnknownModel(message)
+    return PairName(Path(place).expanduser())
+
+
 def parse(model: str = DEFAULT, pretrained: str | None = None, weights: Path | str | None = None) -> ModelName:
     """Take a model's name apart.
 
@@ -80,13 +140,19 @@ def parse(model: str = DEFAULT, pretrained: str | None = None, weights: Path | s
     Raises
     ------
     UnknownModel
-        When the parts don't fit together. Whether an architecture or a tag exists is
-        known only at load.
+        When the parts don't fit together, or it is a pair scorer, which has no vectors. Whether
+        an architecture or a tag exists is known only at load.
     """
     model, file = model.strip(), None if weights is None else Path(weights)
     pretrained = pretrained or None
     if not model:
         message = f"the model's name is empty; give one such as {DEFAULT}"
+        raise UnknownModel(message)
+    if is_pair(model):
+        message = (
+            f"{model!r} scores image and caption together and has no vectors: it goes into rerank --cascade "
+            f"as a later model, such as --cascade {DEFAULT}:5,{PAIR_SCORER}:FOLDER:1"
+        )
         raise UnknownModel(message)
     if model.startswith((HF_HUB, LOCAL_DIR)):
         return _located(model, pretrained, file)

@@ -159,5 +159,16 @@ PROFILES: Final[Mapping[str, Profile]] = {
 }
 """Name -> profile."""
 
+PAIR_SCORER: Final = "image-reward"
+"""ImageReward, which looks at image and text together: ``image-reward:FOLDER`` in a cascade."""
+
+PAIR_FORMULA: Final = "(MLP(text that attends to the image) - 0.1672) / 1.0333"
+PAIR_LENGTH: Final = 35  # tokens, start and end included
+PAIR_FILES: Final[Mapping[str, str]] = {
+    "ImageReward.pt": "THUDM/ImageReward",
+    "vocab.txt": "google-bert/bert-base-uncased",
+}
+"""The files of its folder, and which repository of the model hub has each."""
+
 ALIASES: Final[Mapping[str, str]] = {"siglip": "ViT-B-16-SigLIP/webli", "siglip2": "ViT-B-16-SigLIP2/webli"}
 """Short names of models that open_clip has itself: cos, or sigmoid(exp(logit_scale) cos + logit_bias); context 64."""

@@ -36,19 +36,24 @@ class Tally:
         Looked at, the largest number in one space.
     images_encoded, texts_encoded
         Encoded, over all spaces.
+    pairs, pairs_scored
+        Distinct pairs of image and caption that pair scorers looked at, and those that were computed.
     """
 
     images: int = 0
     images_encoded: int = 0
     texts: int = 0
     texts_encoded: int = 0
+    pairs: int = 0
+    pairs_scored: int = 0
 
     def __str__(self) -> str:
-        def part(count: int, encoded: int, what: str) -> list[str]:
-            return [f"{count:,} {what}: " + (f"{encoded:,} encoded" if encoded else "all cached")] if count else []
+        def part(count: int, made: int, what: str, how: str = "encoded") -> list[str]:
+            return [f"{count:,} {what}: " + (f"{made:,} {how}" if made else "all cached")] if count else []
 
         parts = part(self.images, self.images_encoded, "images")
         parts += part(self.texts, self.texts_encoded, "distinct candidates")
+        parts += part(self.pairs, self.pairs_scored, "pairs", "scored")
         return "; ".join(parts) or "no model looked: nothing to encode"
 
 

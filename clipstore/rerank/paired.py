@@ -66,16 +66,25 @@ class Pictures:
         for row, id_ in zip(candidates.items.tolist(), image_ids.tolist(), strict=True):
             image = items[row].image
             read[id_] = partial(self._known, id_) if image is None else partial(_read, image)
+        contexts, scored = image_ids[candidates.lists.owners], 0
+
+        def told(stage: str, done: int, total: int) -> None:
+            nonlocal scored
+            scored = done
+            self.switches.progress(stage, done, total)
+
         found = pair_scores(
             self.catalogue,
             scorer.fingerprint,
             lambda: scorer,
-            image_ids[candidates.lists.owners],
+            contexts,
             candidates.texts,
             read,
             encode=self.switches.encode,
-            progress=self.switches.progress,
+            progress=told,
         )
+        self.switches.tally.pairs += len(set(zip(contexts.tolist(), candidates.texts, strict=True)))
+        self.switches.tally.pairs_scored += scored
         lost = np.unique(candidates.lists.owners[np.isnan(found)]).tolist()
         if lost:
             first = ", ".join(str(candidates.keys[row]) for row in lost[:5])

@@ -14,7 +14,7 @@ from clipstore.storage import spool
 from clipstore.storage.catalogue import Catalogue, contents, files, segments, sets, spaces
 from clipstore.storage.catalogue.engine import WRITE_PATIENCE
 from clipstore.storage.catalogue.spaces import AliasRow
-from clipstore.store import naming
+from clipstore.store import naming, pair_scorers
 from clipstore.store.fleet import Fleet
 from clipstore.store.holdings import Counts, Model
 from clipstore.store.identify import identify
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from clipstore.encoders.names import ModelName
-    from clipstore.encoders.protocol import Encoder
+    from clipstore.encoders.protocol import Encoder, PairScorer
     from clipstore.items import Image
     from clipstore.storage.catalogue.files import FailureRow
     from clipstore.storage.catalogue.sets import SetSummary
@@ -231,6 +231,23 @@ class Store:
         with self._catalogue.read() as tx:
             row = spaces.get(tx, encoder.fingerprint.digest)
         return self._made(row or self._registered(encoder, name), name, encoder)
+
+    def pair_scorer(self, name: str, *, device: str = "auto") -> PairScorer:
+        """Return a pair scorer by its name, for a later stage of a cascade; loaded only when a number is missing.
+
+        Parameters
+        ----------
+        name
+            ``image-reward:FOLDER``, a folder with ``ImageReward.pt`` and ``vocab.txt``.
+        device
+            As in :meth:`space`.
+
+        Raises
+        ------
+        UnknownModel
+            When it is no pair scorer's name, or a file is missing.
+        """
+        return pair_scorers.named(self._catalogue, names.parse_pair(name), device)
 
     def identify(self, images: Sequence[Image], progress: Progress = silent) -> Identified:
         """Return the content id of each image; files whose stat is known are not read again."""
