@@ -49,6 +49,7 @@ FULL = 1 << 31
 _PATIENCE = 5.0  # seconds that automatic compaction waits for other writers
 _LONG = 60.0  # seconds that one that was asked for waits
 _TRIES = 5
+_PASSES = 50  # of one writer, while others add: the last to leave must have found nothing piled up
 
 
 @final
@@ -107,7 +108,7 @@ def tidy(catalogue: Catalogue, digest: str, modality: Modality) -> None:
     Whatever stands in the way (another compactor, a busy or full store) leaves it for next time.
     """
     try:
-        for _ in range(_TRIES):  # who found us at it left us what came meanwhile
+        for _ in range(_PASSES):  # who found us at it left us what came meanwhile
             if not _tidied(catalogue, digest, modality):
                 return
     except (Busy, CannotWrite, files.Gone) as error:

@@ -122,7 +122,7 @@ def test_eight_processes_encode_the_same_texts_about_once(new_store: Store) -> N
     assert TEXTS <= sum(encoded) <= TEXTS * (1 + TWICE), encoded
     space = new_store.custom_space(FakeEncoder(16), "slow")
     assert space.ensure_texts(texts()).encoded == 0
-    assert len(space.shelf("text").names) <= compact.MOST
+    assert len(space.shelf("text").names) <= compact.MOST + 1  # README: at most 16
 
 
 def test_one_process_alone_commits_no_more_often(new_store: Store) -> None:
