@@ -1,3 +1,4 @@
+# pytest-xdist runs the suite in two processes, a file in one of them.
 # `make test` and `make demo` do all of their own set-up: one .venv, rebuilt only when pyproject.toml changes.
 PYTHON ?= python3
 VENV := .venv
@@ -20,7 +21,7 @@ $(STAMP): pyproject.toml
 	@touch $@
 
 test: check chromium
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 # The browser tests drive Debian's Chromium; without it they are skipped with a reason.
 chromium:

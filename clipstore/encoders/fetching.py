@@ -9,7 +9,16 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, final
 
 from clipstore.encoders import names
-from clipstore.encoders.profiles import ALIASES, PAIR_FILES, PAIR_FORMULA, PAIR_LENGTH, PAIR_SCORER, PREFIX, PROFILES
+from clipstore.encoders.profiles import (
+    ALIASES,
+    PAIR_FILES,
+    PAIR_FORMULA,
+    PAIR_LENGTH,
+    PAIR_SCORER,
+    PREFIX,
+    PROFILES,
+    SIGLIP,
+)
 from clipstore.errors import CannotWrite, UnknownModel
 
 if TYPE_CHECKING:
@@ -94,8 +103,15 @@ def known(*, every: bool = False) -> list[Known]:
         import open_clip  # imports torch
 
         pairs = (f"{model}/{tag}" for model, tag in open_clip.list_pretrained())
-        rows += [Known(pair, "cos", "", None, "by open_clip's tag", "raw") for pair in pairs if pair != names.DEFAULT]
+        rows += [_pair(pair) for pair in pairs if pair != names.DEFAULT]
     return rows
+
+
+def _pair(name: str) -> Known:
+    where = "by open_clip's tag"
+    if SIGLIP in name:
+        return Known(name, "cos", "", None, where, "raw")
+    return Known(name, _PLAIN, PREFIX, None, where, "hessel2021")
 
 
 def fetch(model: str, folder: Path, pretrained: str | None = None) -> Fetched:

@@ -170,5 +170,8 @@ PAIR_FILES: Final[Mapping[str, str]] = {
 }
 """The files of its folder, and which repository of the model hub has each."""
 
+SIGLIP: Final = "SigLIP"
+"""In the name of each SigLIP of open_clip: trained with a bias and without a prefix, so its score is the cosine."""
+
 ALIASES: Final[Mapping[str, str]] = {"siglip": "ViT-B-16-SigLIP/webli", "siglip2": "ViT-B-16-SigLIP2/webli"}
 """Short names of models that open_clip has itself: cos, or sigmoid(exp(logit_scale) cos + logit_bias); context 64."""

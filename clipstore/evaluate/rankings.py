@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, final
 
+import numpy as np
+
 from clipstore.evaluate.results import SCHEMA
 from clipstore.tables import Column, Table, text
 
@@ -35,8 +37,8 @@ class Rankings:
     def ranks(self) -> list[list[int | None]]:
         """Return the rank of each system under each model, shape (models, systems).
 
-        By RefCLIP-S (the recipe's own form of it), without references by CLIP-S; equal means share the
-        better rank, a system without a mean has none.
+        By RefCLIP-S (the recipe's own form of it), without references by CLIP-S, over the images that every
+        system has a score for; equal means share the better rank, a system without any score has none.
         """
         out: list[list[int | None]] = []
         for means in self._means():
@@ -45,7 +47,7 @@ class Rankings:
         return out
 
     def _means(self) -> list[list[float | None]]:
-        return [[system.metrics[lead(one)].mean for system in one.systems] for one in self.scores]
+        return [_common_means(one)[0] for one in self.scores]
 
     def turned(self) -> list[tuple[int, int]]:
         """Return of each model but the first how many pairs of systems it turns round, and how many there are."""
@@ -76,8 +78,15 @@ class Rankings:
     def _notes(self) -> list[str]:
         first, *others = self.models
         by, *others_by = [one.signatures[lead(one)].metric for one in self.scores]
-        notes = []
+        notes = [
+            f"{model}: ranked over the {common:,} of {one.of:,} images that all systems have"
+            for model, one in zip(self.models, self.scores, strict=True)
+            for common in [_common_means(one)[1]]
+            if common < max((system.metrics[lead(one)].n for system in one.systems), default=0)
+        ]
         for model, own, (turned, pairs) in zip(others, others_by, self.turned(), strict=True):
+            if not pairs:
+                continue
             why = f"by {by}" if own == by else f"by {own} under {model}, by {by} under {first}"
             notes.append(
                 f"{model}: {turned} of {pairs} pairs of systems stand the other way round than under {first} ({why})"
@@ -97,6 +106,16 @@ class Rankings:
             ranked = {system.name: rank for system, rank in zip(one.systems, ranks, strict=True)}
             models.append({"model": model, "ranked_by": lead(one).replace("-", "_"), "ranks": ranked, **one.to_dict()})
         return {"schema": SCHEMA, "models": models}
+
+
+def _common_means(scores: Scores) -> tuple[list[float | None], int]:
+    """Return each system's mean over the images that all have, and how many these are; None without any score."""
+    values = np.array([system.metrics[lead(scores)].per_item for system in scores.systems], np.float64)
+    there = np.isfinite(values)
+    some = [bool(one) for one in there.any(axis=1)]
+    common = there[some].all(axis=0)
+    means = [float(row[common].mean()) if one and common.any() else None for row, one in zip(values, some, strict=True)]
+    return means, int(common.sum())
 
 
 def lead(scores: Scores) -> str:

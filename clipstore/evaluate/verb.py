@@ -101,9 +101,10 @@ def score_systems(
     """Score systems that already stand in the order of the eval set: see :func:`score`."""
     captioned = [any(system.texts[row] is not None for system in systems) for row in range(len(evalset.items))]
     written = [text for system in systems for text in system.texts if text is not None and text.strip()]
-    filled = fill(space, evalset, written, recipe, captioned, encode=encode, progress=progress)
+    read = evalset.without_references() if recipe.references == "none" else evalset
+    filled = fill(space, read, written, recipe, captioned, encode=encode, progress=progress)
     image_ids = filled.image_ids
-    gathered = _Gathered.of(space, evalset, filled)
+    gathered = _Gathered.of(space, read, filled)
     empty = any(text is not None and not text.strip() for system in systems for text in system.texts)
     left_out = [
         key

@@ -25,6 +25,7 @@ def test_torchmetrics_has_no_prefix_and_no_reference_term(run, given):
     done = run("score", "a.json", *given, "--recipe", "torchmetrics")
     assert len(done.rows[0]) == 5
     assert "recipe:torchmetrics|prefix:none|w:100" in done.out
+    assert "distinct references" not in done.err  # no term reads them: none is encoded
 
 
 def test_raw_is_the_cosine(run, given, desk):

@@ -1,9 +1,13 @@
 """``score`` with several ``--model``: the ranking under each, in one table whose columns mix nothing."""
 
+import json
+
 import pytest
 
 from clipstore import EvalSet, Store, score
+from clipstore.encoders import fetching, names
 from clipstore.evaluate import Rankings
+from clipstore.evaluate.own_recipe import own_name
 
 MODELS = ("--model", "fake", "--model", "fake:32")
 
@@ -91,3 +95,25 @@ def test_the_note_names_what_each_model_ranks_by(desk):
         pac = score(store.space("fake:32"), systems, items, recipe="pac-s")
     (note,) = [note for note in Rankings(("fake", "fake:32"), (clip, pac)).table().notes if "pairs of systems" in note]
     assert note.endswith("than under fake (by RefPAC-S under fake:32, by RefCLIP-S under fake)")
+
+
+def test_ranks_compare_the_images_that_all_have(run, given, desk):
+    """A system without some captions is ranked on the others' same images; a line says on how many."""
+    whole = json.loads((desk / "a.json").read_text())
+    (desk / "short.json").write_text(json.dumps(dict(list(whole.items())[:3])))
+    done = run("score", "a.json", "short.json", *given, *MODELS, "--missing", "skip")
+    assert done.code == 0, done.err
+    assert [(row[0], row[5], row[9]) for row in done.rows[1:3]] == [("a", "1", "1"), ("short", "1", "1")]
+    assert "fake: ranked over the 3 of 5 images that all systems have" in done.out
+    alone = run("score", "a.json", *given, *MODELS)
+    assert "stand the other way round" not in alone.out
+
+
+def test_each_kind_of_model_has_its_recipe():
+    """What ``clipstore models`` says is what ``score`` does."""
+    listed = {one.name: one.recipe for one in fetching.known(every=True)}
+    for name, recipe in listed.items():
+        if recipe:
+            assert own_name(names.parse(name).shown) == recipe
+    assert listed["siglip"] == own_name("ViT-B-16-SigLIP/webli") == "raw"
+    assert listed["ViT-L-14/openai"] == "hessel2021"
