@@ -112,7 +112,7 @@ def _common_means(scores: Scores) -> tuple[list[float | None], int]:
     """Return each system's mean over the images that all have, and how many these are; None without any score."""
     values = np.array([system.metrics[lead(scores)].per_item for system in scores.systems], np.float64)
     there = np.isfinite(values)
-    some = [bool(one) for one in there.any(axis=1)]
+    some = [bool(row.any()) for row in there]
     common = there[some].all(axis=0)
     means = [float(row[common].mean()) if one and common.any() else None for row, one in zip(values, some, strict=True)]
     return means, int(common.sum())
