@@ -36,9 +36,15 @@ def audit(
         held = inputs.held_models(store)
         if settings.value("model", model.model) is None and len(held) == 1:
             model = replace(model, models=held)
-        found = run(inputs.space_of(model, store, settings), sample, progress=notes.progress)
+        space = inputs.space_of(model, store, settings)
+        found = run(space, sample, progress=notes.progress)
+        others = sum(one.digest != space.fingerprint.digest for one in store.models() if one.images or one.texts)
+    name = f"{space.shown} {space.fingerprint.fields.get('precision', '')}".strip()
     if json:
         content = {
+            "schema": 1,
+            "model": space.shown,
+            "fingerprint": space.fingerprint.digest,
             "images": found.images,
             "texts": found.texts,
             "gap": found.gap,
@@ -50,8 +56,10 @@ def audit(
         output.emit(output.dumps(content), out)
     else:
         gap = "-" if found.gap is None else f"{found.gap:.1e}"
-        line = f"{found.images:,} images and {found.texts:,} texts encoded again: largest 1 - cosine {gap}"
+        line = f"{name}: {found.images:,} images and {found.texts:,} texts encoded again: largest 1 - cosine {gap}"
         output.emit("\n".join([f"{line} (limit {found.limit:.0e})", *found.changed]) + "\n", out)
+    if others:
+        notes.say(f"{others:,} more spaces of this store were not looked at: --model, --precision, --preprocess choose")
     if found.unread:
         notes.warn(f"{found.unread:,} images were left out: their files are gone or hold other images now")
     if found.blind:

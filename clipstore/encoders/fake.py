@@ -18,6 +18,7 @@ from clipstore.encoders import canonical, images, in_memory, pipeline
 from clipstore.encoders.protocol import FORMAT, Fingerprint, Prepared, Tokens
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping, Sequence
 
     import PIL.Image
@@ -94,7 +95,7 @@ class FakeEncoder:
         """Return unit vectors, float32 of shape (len(texts), dim)."""
         return self._draw([b"text" + repr(text.ids).encode() for text in texts])
 
-    def encode_images(self, images: Sequence[bytes | PIL.Image.Image]) -> Vectors:
+    def encode_images(self, images: Sequence[bytes | str | os.PathLike[str] | PIL.Image.Image]) -> Vectors:
         """Return unit vectors of images, in input order."""
         return pipeline.encode_images(self, images)
 

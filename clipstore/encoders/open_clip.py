@@ -18,6 +18,7 @@ from clipstore.encoders.text_tower import TextTower
 from clipstore.errors import EncoderError
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
@@ -248,7 +249,7 @@ class OpenClipEncoder:
         rows = [self._embed(lambda part: self._text(part, self._device), part) for part in parts]
         return np.concatenate([np.empty((0, self._dim), np.float32), *rows])
 
-    def encode_images(self, images: Sequence[bytes | PIL.Image.Image]) -> Vectors:
+    def encode_images(self, images: Sequence[bytes | str | os.PathLike[str] | PIL.Image.Image]) -> Vectors:
         """Return unit vectors of images, in input order."""
         return pipeline.encode_images(self, images)
 

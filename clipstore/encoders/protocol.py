@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, final, runtime_checkable
 from clipstore import keys
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Mapping, Sequence
 
     import numpy as np
@@ -162,7 +163,7 @@ class Encoder(Protocol):
         """Return unit vectors, float32 of shape (len(texts), dim), in order."""
         ...
 
-    def encode_images(self, images: Sequence[bytes | PIL.Image.Image]) -> Vectors:
+    def encode_images(self, images: Sequence[bytes | str | os.PathLike[str] | PIL.Image.Image]) -> Vectors:
         """Prepare and embed images in batches: unit vectors in input order."""
         ...
 

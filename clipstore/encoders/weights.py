@@ -93,7 +93,7 @@ def read(path: Path, *, trust: bool = False) -> Weights:
             warnings.simplefilter("ignore")  # torch's advice to whoever saved the file
             content = _load(path, trust=trust)
     except _READ_ERRORS as error:
-        reason = str(error).strip().partition("\n")[0] or type(error).__name__
+        reason = _reason(path, error)
         message = (
             f"{path}: can't be read as weights ({reason}). Give a safetensors file, or a state dict "
             "saved with torch.save that holds nothing but tensors"
@@ -162,6 +162,18 @@ def _is_torchscript(path: Path) -> bool:
         return False
     with zipfile.ZipFile(path) as archive:
         return any(name.endswith("constants.pkl") or "/code/" in name for name in archive.namelist())
+
+
+def _reason(path: Path, error: BaseException) -> str:
+    """Say in a user's words why a file could not be read as weights."""
+    said = str(error).strip().partition("\n")[0]
+    if not path.stat().st_size:
+        return "the file is empty"
+    if said.startswith("Weights only load failed"):
+        return "it holds more than tensors, and nothing is ever unpickled"
+    if not said or said.isdigit():
+        return f"its bytes have no format of weights, {type(error).__name__}"
+    return said
 
 
 def _weights(path: Path, content: object) -> Weights:

@@ -82,7 +82,7 @@ def test_without_a_model_the_store_says_which_it_holds(run, given, monkeypatch):
     assert "No --model was given; this store has vectors of fake: --model fake" in done.err
     audited = run("store", "audit", "--sample", "3")
     assert audited.code == 0, audited.err
-    assert audited.out.startswith("3 images and 3 texts encoded again")
+    assert audited.out.startswith("fake: 3 images and 3 texts encoded again")
 
 
 @pytest.mark.parametrize("left", ["some", "none"])
@@ -107,4 +107,18 @@ def test_an_audit_that_compared_nothing_has_no_gap(run, desk):
     done = run("store", "audit", "--store", "store", "--model", "fake", "--json")
     assert (done.code, done.json["gap"], done.json["unread"]) == (1, None, len(paths))
     done = run("store", "audit", "--store", "store", "--model", "fake")
-    assert (done.code, done.out) == (1, "0 images and 0 texts encoded again: largest 1 - cosine - (limit 1e-05)\n")
+    assert (done.code, done.out) == (
+        1,
+        "fake: 0 images and 0 texts encoded again: largest 1 - cosine - (limit 1e-05)\n",
+    )
+
+
+def test_an_audit_says_what_it_did_not_look_at(run, given):
+    """The space is named, and the others are counted."""
+    for model in ("fake", "fake:32"):
+        assert run("score", "a.json", *given, "--model", model).code == 0
+    done = run("store", "audit", "--sample", "2", "--model", "fake:32")
+    assert done.out.startswith("fake:32: 2 images and 2 texts encoded again")
+    assert "1 more spaces of this store were not looked at" in done.err
+    parsed = run("store", "audit", "--sample", "2", "--model", "fake:32", "--json").json
+    assert (parsed["schema"], parsed["model"]) == (1, "fake:32")

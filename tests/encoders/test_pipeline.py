@@ -4,6 +4,7 @@ import os
 import threading
 import time
 
+import drawn
 import numpy as np
 import pytest
 from contract import png
@@ -11,7 +12,7 @@ from contract import png
 from clipstore.encoders import pipeline
 from clipstore.encoders.fake import FakeEncoder
 from clipstore.encoders.protocol import Prepared, Tokens
-from clipstore.errors import BadImage, EncoderError
+from clipstore.errors import BadImage, EncoderError, InputError
 
 
 class Watching:
@@ -180,3 +181,27 @@ def test_budget_splits_sorted_lengths():
     assert list(pipeline._batches([3, 9, 3, 5], 10)) == [[0, 2], [3], [1]]
     assert list(pipeline._batches([], 10)) == []
     assert Tokens((1, 2)).cut == 0
+
+
+def test_images_are_taken_as_paths_bytes_or_pictures(tmp_path):
+    """All three give one vector; what is none of them, or can't be read, is named by its place."""
+    encoder = FakeEncoder()
+    path = drawn.draw(tmp_path, 1) / f"{drawn.name(0)}.png"
+    made = encoder.encode_images([path, str(path), path.read_bytes()])
+    assert np.array_equal(made[0], made[1])
+    assert np.array_equal(made[0], made[2])
+    with pytest.raises(BadImage, match=r"image 1 of 2: .*nope\.png: can't be read \(no such file"):
+        encoder.encode_images([path, tmp_path / "nope.png"])
+    with pytest.raises(InputError, match="image 0 of 1: a path, bytes or a PIL image is needed, not int"):
+        pipeline.encode_images(encoder, [3])
+    with pytest.raises(InputError, match="a list of images is needed, not one"):
+        pipeline.encode_images(encoder, str(path))
+
+
+def test_texts_are_a_list_of_texts():
+    """One text is no list of letters, and what is no text is named by its place."""
+    encoder = FakeEncoder()
+    with pytest.raises(InputError, match="a list of texts is needed, not one"):
+        pipeline.encode_texts(encoder, "abc")
+    with pytest.raises(InputError, match="text 1 of 2: a str is needed, not NoneType"):
+        pipeline.encode_texts(encoder, ["a", None])

@@ -181,3 +181,16 @@ def test_digest_rule():
     single = half.astype("f4") + 1e-7
     assert tensors_digest([("a", single)]) == tensors_digest([("a", single.astype("f8"))])
     assert tensors_digest([("a", half)]) != tensors_digest([("a", -half)])
+
+
+@pytest.mark.parametrize(
+    ("content", "says"), [(b"", "the file is empty"), (b"just some words", "no format of weights")]
+)
+def test_what_is_no_file_of_weights_is_told_in_words(tmp_path, content, says):
+    """Not with a bare number of the unpickler's, and not with torch's advice to unpickle it."""
+    (tmp_path / "w.pt").write_bytes(content)
+    with pytest.raises(EncoderError, match=says):
+        weights.read(tmp_path / "w.pt")
+    torch.save({"odd": Net()}, tmp_path / "code.pt")
+    with pytest.raises(EncoderError, match="holds more than tensors, and nothing is ever unpickled"):
+        weights.read(tmp_path / "code.pt")
