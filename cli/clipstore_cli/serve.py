@@ -7,6 +7,7 @@ import secrets
 import socket
 import webbrowser
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import quote
 
 import typer
 
@@ -58,6 +59,9 @@ def serve(
 
     settings = Settings.read()
     notes = Notes(quiet=common.quiet)
+    if token is not None and not (token.isascii() and token.isprintable() and token.strip() == token != ""):
+        msg = "--token: give letters, digits and signs of ASCII, at least one; without the option one is made up"
+        raise InputError(msg)
     with opening.open_store(common.store, settings, notes, create=False) as opened:
         name = _set_name(opened, inputs.one_set(evalset_names, "serve", "serve each on a port of its own (-p)"))
         listening = bound(host, port)
@@ -135,4 +139,4 @@ def address(listening: socket.socket, host: str, token: str | None) -> str:
     port = listening.getsockname()[1]
     shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  what is printed, not what is bound
     shown = f"[{shown}]" if ":" in shown else shown
-    return f"http://{shown}:{port}/" + (f"?token={token}" if token else "")
+    return f"http://{shown}:{port}/" + ("" if token is None else f"?token={quote(token, safe='')}")

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 import numpy.typing as npt
 
+from clipstore.metrics import recipes
+
 if TYPE_CHECKING:
     from clipstore.compare import Comparison
     from clipstore.compare.board import Board
     from clipstore.compare.parts import Part
     from clipstore.evaluate.measured import Measured
     from clipstore.evaluate.measures import Measure
+    from clipstore.metrics.recipes import Recipe
     from clipstore.report.thumbs import Pictures
 
 Numbers = npt.NDArray[np.float64]
 Closest = Callable[[int], Mapping[str, tuple[int, float]]]
 """Row of an image -> system -> number of its closest reference (1 first), and the cosine to it."""
-
-WEIGHTED_MOST = 2.5
-"""CLIP-S is 2.5 times a cosine: https://aclanthology.org/2021.emnlp-main.595, equation 1."""
 
 
 @final
@@ -131,9 +131,13 @@ class Report:
 
     @cached_property
     def image_similarity(self) -> Numbers | None:
-        """Cosine of image and caption behind CLIP-S, 0 where it is negative; None without CLIP-S."""
+        """Cosine of image and caption behind CLIP-S, 0 for a negative one if the recipe clamps; None without CLIP-S."""
         measure = self.measured.measures.get("clip-s")
-        return None if measure is None else measure.per_item.astype(np.float64) / WEIGHTED_MOST
+        return None if measure is None else measure.per_item.astype(np.float64) / self._recipe.weight
+
+    @property
+    def _recipe(self) -> Recipe:
+        return recipes.recipe(self.measured.recipe)
 
     @cached_property
     def reference_similarity(self) -> Numbers | None:
@@ -143,6 +147,8 @@ class Report:
             return None
         clip = measures["clip-s"].per_item.astype(np.float64)
         both = measures["ref-clip-s"].per_item.astype(np.float64)
+        if self._recipe.references == "best":
+            return both
         with np.errstate(divide="ignore", invalid="ignore"):
             found = both * clip / (2 * clip - both)
         found[clip <= 0] = np.nan

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import ipaddress
 from dataclasses import dataclass
@@ -115,20 +116,27 @@ class Guard:
             rest = urlencode([(name, value) for name, value in asked if name != "token"])
             path = scope["raw_path"].decode("latin-1")
             answer = RedirectResponse(f"/{path.lstrip('/')}{'?' if rest else ''}{rest}", 303)
-            answer.set_cookie(COOKIE, token, httponly=True, samesite="strict")
+            # lax: a link in a mail leads here, and nothing can be changed here
+            answer.set_cookie(_cookie_name(token), token, httponly=True, samesite="lax")
             return answer
-        if _equal(_cookie(headers), token):
+        shown = _cookie(headers, _cookie_name(token))
+        if shown is not None and _equal(shown, token):
             return None
         return PlainTextResponse("give the token: open the address that clipstore serve printed", 403)
 
 
-def _cookie(headers: dict[bytes, bytes]) -> str:
+def _cookie_name(token: str) -> str:
+    """Return the cookie's name, each server's own: cookies know no ports."""
+    return f"{COOKIE}-{hashlib.sha256(token.encode()).hexdigest()[:8]}"
+
+
+def _cookie(headers: dict[bytes, bytes], name: str) -> str | None:
     jar: SimpleCookie = SimpleCookie()
     try:
         jar.load(headers.get(b"cookie", b"").decode("latin-1"))
     except CookieError:
-        return ""
-    return jar[COOKIE].value if COOKIE in jar else ""
+        return None
+    return jar[name].value if name in jar else None
 
 
 def _equal(one: str, other: str) -> bool:

@@ -66,6 +66,7 @@ class Live:
         self._versions: dict[int, tuple[int, ...]] = {}  # by thread: each has a connection that counts by itself
         self._state: object = None
         self._report: Report | None = None
+        self._left_out = False  # a system that was not encoded yet may be by now
 
     @property
     def space(self) -> Space:
@@ -88,7 +89,7 @@ class Live:
                 return self._report
             rows = systems_in(self.store, self.set_name)
             state = [(row.name, row.digest) for row in rows], self._set_digest()
-            if self._report is None or state != self._state:
+            if self._report is None or state != self._state or self._left_out:
                 self._report = self._made()
                 self._state = state
             self._versions[get_ident()] = version
@@ -103,6 +104,7 @@ class Live:
         where: Space | Store = self.space if needs_images(names) else self.store
         shown, left = self._loaded(evalset)
         done, more = self._measured(where, shown, evalset, names)
+        self._left_out = bool(left or more)
         notes = tuple(f"{name} is not shown: {reason}" for name, reason in [*left, *more])
         part = done.parts[0]
         part = replace(part, measured=replace(part.measured, warnings=(*part.measured.warnings, *notes)))

@@ -153,6 +153,7 @@ def test_the_address_that_is_printed():
         port = made.getsockname()[1]
         assert serve.address(made, "127.0.0.1", None) == f"http://127.0.0.1:{port}/"
         assert serve.address(made, "0.0.0.0", "abc") == f"http://127.0.0.1:{port}/?token=abc"
+        assert serve.address(made, "0.0.0.0", "a+b&c") == f"http://127.0.0.1:{port}/?token=a%2Bb%26c"
 
 
 def test_serve_needs_a_set(reporting, files, capsys):
@@ -166,3 +167,12 @@ def test_answers_are_sent_at_once():
     """The socket names its protocol: else asyncio leaves Nagle's delay on, 40 ms an answer."""
     with serve.bound("127.0.0.1", 0) as made:
         assert made.proto == socket.IPPROTO_TCP
+
+
+@pytest.mark.parametrize("token", ["", " ", "caf\u00e9", "a\nb"])
+def test_a_token_that_shuts_nobody_out_is_refused(run, given, token):
+    """An empty one, as from a variable that is not set, would let everybody in."""
+    assert run("add", "-t", "set", *given, "a.json").code == 0
+    done = run("serve", "-t", "set", "--host", "0.0.0.0", "-p", "0", "--token", token, "--model", "fake")
+    assert (done.code, done.out) == (2, "")
+    assert "--token" in done.err

@@ -7,6 +7,7 @@ import pytest
 
 from clipstore.encoders import bpe
 from clipstore.errors import InputError
+from clipstore.metrics import recipes
 from clipstore.report import board_page, image_pages, pair_page, plots_page, suspects_page
 from clipstore.report.captions import lines, pieces
 from clipstore.report.order import SORTS, largest, matching, ordered, selection
@@ -111,6 +112,31 @@ def test_reference_similarity_is_the_cosine(report):
     row = int(np.flatnonzero(~np.isnan(report.reference_similarity[0]))[0])
     _, cosine = report.closest(row)[report.names[0]]
     assert report.reference_similarity[0, row] == pytest.approx(max(cosine, 0), abs=2e-5)
+
+
+@pytest.mark.parametrize("name", ["raw", "pac-s", "torchmetrics"])
+def test_similarities_are_cosines_under_any_recipe(report, name):
+    """The factor is the recipe's own, and where the score with references is the best cosine it is that."""
+    recipe = recipes.recipe(name)
+    measured = report.measured
+    usual = report.image_similarity
+    best = report.reference_similarity
+    scaled = {"clip-s": usual * recipe.weight}
+    if recipe.references == "best":
+        scaled["ref-clip-s"] = best
+    elif recipe.references == "harmonic":
+        terms = [values.astype(np.float32).ravel() for values in (scaled["clip-s"], best)]
+        scaled["ref-clip-s"] = recipes.reference_score(recipe, *terms).reshape(best.shape)
+    measures = {
+        key: replace(measured.measures[key], per_item=values.astype(np.float32)) for key, values in scaled.items()
+    }
+    part = replace(report.comparison.parts[0], measured=replace(measured, measures=measures, recipe=name))
+    other = replace(report, comparison=replace(report.comparison, parts=(part,)))
+    assert np.allclose(other.image_similarity, usual, atol=1e-5, equal_nan=True)
+    if recipe.references != "none":
+        there = ~np.isnan(other.reference_similarity) & ~np.isnan(best)
+        assert there.any()
+        assert np.allclose(other.reference_similarity[there], best[there], atol=1e-3)
 
 
 def test_sorting_the_board(report):

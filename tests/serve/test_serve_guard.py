@@ -68,8 +68,13 @@ def test_the_token(live):
     answer = client.get("/images?sort=hard&token=secret")
     assert (answer.status_code, answer.headers["location"]) == (303, "/images?sort=hard")
     assert "HttpOnly" in answer.headers["set-cookie"]
-    assert "samesite=strict" in answer.headers["set-cookie"].lower()
+    assert "samesite=lax" in answer.headers["set-cookie"].lower()
     assert client.get("/").status_code == 200
+    other = asked(live, Guarding(token="another"), "http://127.0.0.1:8001")
+    other.cookies = client.cookies
+    assert other.get("/").status_code == 403
+    assert other.get("/?token=another").status_code == 303
+    assert client.get("/").status_code == 200  # two servers of one host do not shut each other out
 
 
 def test_the_redirect_stays_here(live):

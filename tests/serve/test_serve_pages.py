@@ -172,6 +172,7 @@ def test_a_new_system_shows_up(client, store, live, tmp_path):
         save(other, "shown", evalset, {"newcomer": captions})
         assert "newcomer is not shown: not encoded yet" in client.get("/").text
         measure(other.custom_space(FakeEncoder(), "fake"), {"newcomer": captions}, evalset)
+        assert '<th scope="row"><bdi>newcomer</bdi></th>' in client.get("/").text
         later = {name: f"{text} again" for name, text in drawn.captions(reported.COUNT).items()}
         save(other, "shown", evalset, {"unscored": read_captions(later)})
     text = client.get("/").text

@@ -32,14 +32,21 @@
   }
 
   // Static tables: headers become buttons.
-  const number = (text) => parseFloat(text.replace(/[^0-9.eE+-]/g, ""));
+  // A cell is a number if it begins with one that no letter follows: 0.71, 1-3, 12/3/9, 95%; a column is if all are.
+  const number = (text) => {
+    const found = /^[-+\u2212]?[0-9][0-9,]*(\.[0-9]+)?(e[-+]?[0-9]+)?(?![\p{L}0-9_])/iu.exec(text);
+    return found ? parseFloat(found[0].replaceAll(",", "").replace("\u2212", "-")) : NaN;
+  };
+  const empty = (text) => !/[\p{L}0-9]/u.test(text);
   function sortTable(table, column, down) {
     const body = table.tBodies[0];
     const rows = [...body.rows];
     const cell = (row) => row.cells[column].textContent.trim();
+    const numbers = rows.every((row) => empty(cell(row)) || !Number.isNaN(number(cell(row))));
+    const value = (row) => (empty(cell(row)) ? -Infinity : number(cell(row)));
     rows.sort((a, b) => {
-      const [x, y] = [number(cell(a)), number(cell(b))];
-      const order = Number.isNaN(x) || Number.isNaN(y) ? cell(a).localeCompare(cell(b)) : x - y;
+      const [x, y] = numbers ? [value(a), value(b)] : [0, 0];
+      const order = numbers ? (x === y ? 0 : x - y) : cell(a).localeCompare(cell(b));
       return down ? -order : order;
     });
     body.append(...rows);
