@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from clipstore import keys
-from clipstore.encoders import canonical, images, in_memory, pipeline
+from clipstore.encoders import canonical, images, in_memory, in_order
 from clipstore.encoders.protocol import FORMAT, Fingerprint, Prepared, Tokens
 
 if TYPE_CHECKING:
@@ -97,11 +97,11 @@ class FakeEncoder:
 
     def encode_images(self, images: Sequence[bytes | str | os.PathLike[str] | PIL.Image.Image]) -> Vectors:
         """Return unit vectors of images, in input order."""
-        return pipeline.encode_images(self, images)
+        return in_order.images(self, images)
 
     def encode_texts(self, texts: Sequence[str]) -> Vectors:
         """Return unit vectors of raw texts, in input order."""
-        return pipeline.encode_texts(self, texts)
+        return in_order.texts(self, texts)
 
     @staticmethod
     def _tokens(text: str) -> Tokens:

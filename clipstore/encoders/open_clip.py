@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast, final
 import numpy as np
 import torch
 
-from clipstore.encoders import activation, batch_search, fast, fittings, names, network, pipeline, source, weights
+from clipstore.encoders import activation, batch_search, fast, fittings, in_order, names, network, source, weights
 from clipstore.encoders.fingerprint import tensors_digest
 from clipstore.encoders.protocol import FORMAT, Fingerprint, LoadOptions, Prepared, Tokens
 from clipstore.encoders.text_tower import TextTower
@@ -251,11 +251,11 @@ class OpenClipEncoder:
 
     def encode_images(self, images: Sequence[bytes | str | os.PathLike[str] | PIL.Image.Image]) -> Vectors:
         """Return unit vectors of images, in input order."""
-        return pipeline.encode_images(self, images)
+        return in_order.images(self, images)
 
     def encode_texts(self, texts: Sequence[str]) -> Vectors:
         """Return unit vectors of raw texts, in input order."""
-        return pipeline.encode_texts(self, texts)
+        return in_order.texts(self, texts)
 
     def _embed(self, run: Callable[[Sequence[Item]], torch.Tensor], items: Sequence[Item]) -> Vectors:
         """Run a batch; where the device's memory is too small, in halves."""

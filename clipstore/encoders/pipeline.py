@@ -8,22 +8,18 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
-from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar, final
 
 import numpy as np
 
-from clipstore.encoders import canonical
-from clipstore.errors import BadImage, EncoderError, InputError
+from clipstore.errors import BadImage, EncoderError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import PIL.Image
 
@@ -167,75 +163,6 @@ def texts(encoder: Encoder, texts: Sequence[str]) -> Iterator[TextBatch]:
                 vectors = _embed_texts(encoder, batch, [texts[index] for index in indices])
                 lengths = np.array([len(item.ids) for item in batch], dtype=np.int64)
                 yield TextBatch(indices, vectors, lengths, np.array([item.cut for item in batch], dtype=np.int64))
-
-
-def encode_images(encoder: Encoder, pictures: Sequence[object]) -> Vectors:
-    """Return unit vectors of images (paths, bytes or pictures) in input order, float32 of shape (len(pictures), dim).
-
-    Raises
-    ------
-    BadImage
-        When one can't be read, decoded or embedded; the message gives its position.
-    InputError
-        When one is none of these, or one image stands in place of a list.
-    """
-    import PIL.Image  # loaded by whatever decodes
-
-    _refuse_one(pictures, "images")
-    sources: list[tuple[int, Callable[[], bytes | PIL.Image.Image]]] = []
-    for index, picture in enumerate(pictures):
-        if not isinstance(picture, (bytes, str, os.PathLike, PIL.Image.Image)):
-            what = type(picture).__name__
-            message = f"image {index} of {len(pictures)}: a path, bytes or a PIL image is needed, not {what}"
-            raise InputError(message)
-        sources.append((index, partial(_content, picture)))
-    vectors = np.empty((len(pictures), encoder.dim), dtype=np.float32)
-    for batch in images(encoder, sources):
-        if batch.failures:
-            index, reason = batch.failures[0]
-            message = f"image {index} of {len(pictures)}: {reason}"
-            raise BadImage(message)
-        vectors[batch.keys] = batch.vectors
-    return vectors
-
-
-def encode_texts(encoder: Encoder, raw: Sequence[object]) -> Vectors:
-    """Return unit vectors of raw texts in input order, float32 of shape (len(raw), dim); repeats are embedded once.
-
-    Raises
-    ------
-    InputError
-        When something else than a text is among them, or one text stands in place of a list.
-    """
-    _refuse_one(raw, "texts")
-    clean = canonical.cleaner(encoder.fingerprint.cleaning)
-    cleaned = []
-    for index, text in enumerate(raw):
-        if not isinstance(text, str):
-            message = f"text {index} of {len(raw)}: a str is needed, not {type(text).__name__}"
-            raise InputError(message)
-        cleaned.append(clean(text))
-    position = {text: index for index, text in enumerate(dict.fromkeys(cleaned))}
-    vectors = np.empty((len(position), encoder.dim), dtype=np.float32)
-    for batch in texts(encoder, list(position)):
-        vectors[batch.indices] = batch.vectors
-    return vectors[np.array([position[text] for text in cleaned], dtype=np.int64)]
-
-
-def _refuse_one(given: object, what: str) -> None:
-    if not isinstance(given, Sequence) or isinstance(given, (str, bytes)):
-        message = f"a list of {what} is needed, not one: write [it]"
-        raise InputError(message)
-
-
-def _content(picture: bytes | str | os.PathLike[str] | PIL.Image.Image) -> bytes | PIL.Image.Image:
-    if not isinstance(picture, (str, os.PathLike)):
-        return picture
-    try:
-        return Path(picture).read_bytes()
-    except OSError as error:
-        message = f"{picture}: can't be read ({(error.strerror or str(error)).lower()})"
-        raise BadImage(message) from error
 
 
 def _embed_images(encoder: Encoder, chunk: Sequence[tuple[K, Prepared | str]]) -> ImageBatch[K]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from contract import png
 
-from clipstore.encoders import pipeline
+from clipstore.encoders import in_order, pipeline
 from clipstore.encoders.fake import FakeEncoder
 from clipstore.encoders.protocol import Prepared, Tokens
 from clipstore.errors import BadImage, EncoderError, InputError
@@ -165,7 +165,7 @@ def test_a_text_without_a_vector_is_quoted():
 def test_repeated_texts_are_embedded_once():
     """``encode_texts`` embeds distinct canonical texts once, and gives rows for all."""
     encoder = Watching()
-    vectors = pipeline.encode_texts(encoder, ["A dog", "a  dog", "a cat", "a dog"])
+    vectors = in_order.texts(encoder, ["A dog", "a  dog", "a cat", "a dog"])
     assert sum(rows for rows, _ in encoder.shapes) == 2
     np.testing.assert_array_equal(vectors[[0, 0, 0]], vectors[[0, 1, 3]])
 
@@ -190,18 +190,20 @@ def test_images_are_taken_as_paths_bytes_or_pictures(tmp_path):
     made = encoder.encode_images([path, str(path), path.read_bytes()])
     assert np.array_equal(made[0], made[1])
     assert np.array_equal(made[0], made[2])
+    made = in_order.texts(encoder, np.array(["a", "b"]))
+    assert np.array_equal(made, in_order.texts(encoder, iter(["a", "b"])))
     with pytest.raises(BadImage, match=r"image 1 of 2: .*nope\.png: can't be read \(no such file"):
         encoder.encode_images([path, tmp_path / "nope.png"])
     with pytest.raises(InputError, match="image 0 of 1: a path, bytes or a PIL image is needed, not int"):
-        pipeline.encode_images(encoder, [3])
+        in_order.images(encoder, [3])
     with pytest.raises(InputError, match="a list of images is needed, not one"):
-        pipeline.encode_images(encoder, str(path))
+        in_order.images(encoder, str(path))
 
 
 def test_texts_are_a_list_of_texts():
     """One text is no list of letters, and what is no text is named by its place."""
     encoder = FakeEncoder()
     with pytest.raises(InputError, match="a list of texts is needed, not one"):
-        pipeline.encode_texts(encoder, "abc")
+        in_order.texts(encoder, "abc")
     with pytest.raises(InputError, match="text 1 of 2: a str is needed, not NoneType"):
-        pipeline.encode_texts(encoder, ["a", None])
+        in_order.texts(encoder, ["a", None])
