@@ -5,12 +5,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.made-from-$(shell sha256sum pyproject.toml 2>/dev/null | cut -c1-16)
 
-.PHONY: help test chromium check demo bench stress tiny clean release-check
+.PHONY: help test chromium check demo bench stress fuzz tiny clean release-check
 help:
 	@echo "make demo    a store, three systems, scores, in two minutes"
 	@echo "make test    make check, then the test suite"
 	@echo "make check   ruff, mypy, import-linter"
 	@echo "make stress  the tests that kill processes"
+	@echo "make fuzz    damaged input for each reader, ten minutes each"
 	@echo "make bench   the benchmarks, one script a claim"
 	@echo "make tiny    retrain the small model that ships"
 
@@ -40,6 +41,10 @@ demo: $(STAMP)
 
 stress: $(STAMP)
 	$(BIN)/python -m pytest -m stress
+
+fuzz: $(STAMP)
+	$(BIN)/python -m pip install -q --disable-pip-version-check -e '.[fuzz]'
+	$(BIN)/python tests/formats/fuzz_readers.py
 
 bench: $(STAMP)
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done

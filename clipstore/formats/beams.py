@@ -78,4 +78,4 @@ def spread_ids(ids: list[Any], texts: int, count: int, source: str) -> list[Any]
     return [key for key in ids for _ in range(count)]
 
 
-FORMAT = Format("beams", "n-best rows", ("rows", "object"), recognise, read)
+FORMAT = Format("beams", "n-best rows", ("rows", "object"), recognise, read, columns=True)

@@ -26,4 +26,4 @@ def read(content: Content, hints: Hints) -> Table:
     return columns.from_rows(content, hints)
 
 
-FORMAT = Format("coco-results", "COCO results", ("rows",), recognise, read)
+FORMAT = Format("coco-results", "COCO results", ("rows",), recognise, read, columns=True)

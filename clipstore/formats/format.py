@@ -31,6 +31,8 @@ class Format:
         ``read(content, hints)``: the content as a table.
     as_references
         The title when read as references, where that differs.
+    columns
+        Whether it hears which columns the user names.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Format:
     recognise: Callable[[Content, Hints], bool]
     read: Callable[[Content, Hints], Table]
     as_references: str | None = None
+    columns: bool = False
 
     def shown(self, *, references: bool) -> str:
         """Return the title for a role."""

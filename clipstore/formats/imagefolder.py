@@ -26,4 +26,4 @@ def read(content: Content, hints: Hints) -> Table:
     return replace(columns.from_rows(content, hints), id_kind=None if hints.image_col else "path")
 
 
-FORMAT = Format("imagefolder", "ImageFolder metadata", ("rows",), recognise, read)
+FORMAT = Format("imagefolder", "ImageFolder metadata", ("rows",), recognise, read, columns=True)

@@ -32,4 +32,4 @@ def read(content: Content, hints: Hints) -> Table:
     return columns.from_rows(content, hints)
 
 
-FORMAT = Format("nocaps", "nocaps annotations", ("object", "rows"), recognise, read)
+FORMAT = Format("nocaps", "nocaps annotations", ("object", "rows"), recognise, read, columns=True)

@@ -141,4 +141,4 @@ def _blobs(file: Any, leaf: str, source: str) -> Iterator[bytes | None]:
             yield cell.get(inner) if inner and cell is not None else cell
 
 
-FORMAT = Format("parquet", "Parquet rows", ("parquet",), recognise, read)
+FORMAT = Format("parquet", "Parquet rows", ("parquet",), recognise, read, columns=True)

@@ -28,4 +28,4 @@ def read(content: Content, hints: Hints) -> Table:
     return columns.from_rows(content, hints)
 
 
-FORMAT = Format("predictions", "predictions", ("rows",), recognise, read)
+FORMAT = Format("predictions", "predictions", ("rows",), recognise, read, columns=True)

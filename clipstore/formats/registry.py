@@ -44,10 +44,7 @@ FORMATS: tuple[Format, ...] = tuple(
     )
 )  # fmt: skip
 
-COLUMNAR = frozenset(
-    module.FORMAT.title
-    for module in (beams, canonical, coco_results, imagefolder, nocaps, parquet, predictions, rows, tabular)
-)
+COLUMNAR = frozenset(format_.title for format_ in FORMATS if format_.columns)
 """Titles of formats that hear which columns the user names."""
 
 _SHOWN = 8

@@ -23,4 +23,4 @@ def read(content: Content, hints: Hints) -> Table:
     return columns.from_rows(content, hints)
 
 
-FORMAT = Format("rows", "rows", ("rows",), recognise, read)
+FORMAT = Format("rows", "rows", ("rows",), recognise, read, columns=True)

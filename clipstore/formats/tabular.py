@@ -140,4 +140,4 @@ def _fit(cells: list[str], layout: Layout, source: str, number: int) -> list[str
     return [cell.strip(" ") for cell in cells] if layout.delimiter == "|" else [cells[0].strip(), *cells[1:]]
 
 
-FORMAT = Format("table", "CSV/TSV table", ("text",), recognise, read)
+FORMAT = Format("table", "CSV/TSV table", ("text",), recognise, read, columns=True)
