@@ -21,6 +21,7 @@ from clipstore_cli.settings import NAMES, Setting, Settings
 
 if TYPE_CHECKING:
     from clipstore import Store
+    from clipstore.store import Counts
 
 SCHEMA = 1
 """Version of the JSON layouts of this module."""
@@ -148,10 +149,12 @@ def info(common: options.Common, json: options.Json = False, out: options.Out = 
     found = {"clipstore": Setting(metadata.version("clipstore"), "installed")}
     found |= {name: settings.setting(name, flags.get(name), defaults.get(name)) for name in NAMES}
     held: dict[str, int] = {}
+    below: list[tuple[str, Counts]] = []
     errors: list[tuple[str, float]] = []
     if path.exists():
         with opening.open_store(common.store, settings, notes, create=False) as opened:
             counts = opened.counts()
+            below = [(opening.shown(folder), one) for folder, one in opened.below()]
             errors = half_errors(opened)
             size = sum(file.stat().st_size for file in opened.folder.rglob("*") if file.is_file())
         held = {"images": counts.images, "texts": counts.texts, "eval sets": counts.sets, "spaces": counts.spaces}
@@ -161,12 +164,16 @@ def info(common: options.Common, json: options.Json = False, out: options.Out = 
     if json:
         values = {name: {"value": one.value, "from": one.origin} for name, one in found.items()}
         moved = {name: WEIGHT * error for name, error in errors}
-        content = {"schema": SCHEMA, "settings": values, "store": held, "float16_error_on_clip_s": moved}
+        bases = [{"store": folder, "images": one.images, "texts": one.texts} for folder, one in below]
+        content = {
+            "schema": SCHEMA, "settings": values, "store": held, "bases": bases, "float16_error_on_clip_s": moved
+        }  # fmt: skip
         output.emit(output.dumps(content), out)
         return 0
     rows = [(name, one.value or "-", one.origin) for name, one in found.items()]
     rows += [(name, f"{value:,}", "store") for name, value in held.items() if name != "bytes"]
     rows += [("size", f"{held['bytes'] / 1e6:,.1f} MB", "store")] if held else []
+    rows += [("base", f"{folder}: {one.images:,} images, {one.texts:,} texts", "store.toml") for folder, one in below]
     rows += [(f"float16 {one}", f"moves CLIP-S by at most {WEIGHT * error:.1e}", "measured") for one, error in errors]
     columns = (Column("what", "left"), Column("value", "left"), Column("from", "left"))
     output.emit_table(Table(columns, tuple(rows)), out)

@@ -32,7 +32,9 @@ def open_store(flag: Path | None, settings: Settings, notes: Notes, *, create: b
     store = Store.open(path, create=create)
     counts = store.counts()
     what = "a new store" if fresh else f"{counts.images:,} images, {counts.texts:,} texts, {counts.sets:,} eval sets"
-    notes.say(f"{shown(path)}: {what}")
+    below = store.below()
+    on = f", on {len(below):,} base store{'s' if len(below) > 1 else ''}" if below else ""
+    notes.say(f"{shown(path)}: {what}{on}")
     return store
 
 

@@ -65,7 +65,7 @@ class TextPool:
         prompts = overlay.prompts(space.catalogue, space.fingerprint.digest)
         wanted = [text for text in overlay.texts(space.catalogue) if text.strip()]
         vector_keys = space.text_keys(wanted, prefix)
-        there = space.shelf("text").contains(vector_keys)
+        there = space.has("text", vector_keys)
         found = dict(zip(vector_keys[there].tolist()[::-1], _where(wanted, there)[::-1], strict=True))
         if not found:
             msg = (

@@ -207,7 +207,7 @@ def _vectors(space: Space, queries: Sequence[Query], prefix: str, *, encode: boo
 def _of_texts(space: Space, texts: list[str], prefix: str, *, encode: bool, progress: Progress) -> Vectors:
     """Return vectors of query texts; a new one is encoded and not kept, or it would be its own best hit for ever."""
     vector_keys = space.text_keys(texts, prefix)
-    stored = space.shelf("text").contains(vector_keys)
+    stored = space.has("text", vector_keys)
     if stored.all() or not encode:
         return space.gather_texts(vector_keys)
     out = np.empty((len(texts), space.dim), np.float32)

@@ -83,7 +83,7 @@ class Searcher:
         space = self._live.space
         prefix = recipe_of(space).prefix
         stored = space.text_keys([query], prefix)
-        if space.shelf("text").contains(stored).all():
+        if space.has("text", stored).all():
             return space.gather_texts(stored)
         with self._lock:
             future = self._asked.pop(query, None)

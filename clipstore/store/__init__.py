@@ -5,6 +5,7 @@ vectors; the encoder itself is loaded only when something is missing.
 """
 
 from clipstore.store.ensured import Ensured as Ensured
+from clipstore.store.holdings import Counts as Counts
 from clipstore.store.identify import Failure as Failure
 from clipstore.store.identify import Identified as Identified
 from clipstore.store.progress import Progress as Progress

@@ -110,7 +110,7 @@ def audit(space: Space, sample: int = 200, *, seed: int | None = None, progress:
 def _images(space: Space, sample: int, chosen: random.Random) -> dict[int, tuple[str, ...]]:
     """Return id -> paths of some images that have a vector here and a known file."""
     ids = overlay.images(space.catalogue)
-    held = ids[space.shelf("image").contains(ids)].tolist()
+    held = ids[space.has("image", ids)].tolist()
     return overlay.paths(space.catalogue, chosen.sample(held, min(sample, len(held))))
 
 
@@ -120,7 +120,7 @@ def _texts(space: Space, sample: int, chosen: random.Random) -> list[tuple[int, 
     prefixes, raw = overlay.prompts(space.catalogue, space.fingerprint.digest), overlay.texts(space.catalogue)
     strings = list(dict.fromkeys(clean(prefix + text) for prefix in prefixes for text in raw))
     made = text_keys(strings)
-    held = np.flatnonzero(space.shelf("text").contains(made)).tolist()
+    held = np.flatnonzero(space.has("text", made)).tolist()
     return [(int(made[row]), strings[row]) for row in chosen.sample(held, min(sample, len(held)))]
 
 

@@ -17,7 +17,7 @@ from clipstore.storage.location import CATALOGUE, SETTINGS, locate
 from clipstore.store.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
 Dtype = Literal["float32", "float16"]
 
@@ -42,6 +42,7 @@ def found(
         How vectors of spaces to come are stored.
     bases
         Stores to rest on: their vectors are read first, their eval sets and model names are taken over now.
+        Where one rests on others itself, so will this store; of names, those count that the one itself knows.
     is_base
         Mark this store as one that others rest on.
 
@@ -62,8 +63,9 @@ def found(
     if catalogue is not None and wanted.get("catalogue") != catalogue:
         _refuse_moving(folder, wanted)
         wanted["catalogue"] = catalogue
+    below: set[Path] = set()
     if bases:
-        wanted["bases"] = _named(folder, bases, wanted.get("bases", []))
+        wanted["bases"], below = _named(folder, bases, wanted.get("bases", []))
     if is_base is not None:
         wanted["base"] = is_base
     _write(folder, before, wanted)
@@ -75,7 +77,7 @@ def found(
     try:
         if dtype is not None:
             _set_dtype(opened, dtype)
-        take_names(opened)
+        _take_names(opened, below)
     except BaseException:
         opened.close()
         raise
@@ -88,20 +90,26 @@ def _refuse_moving(folder: Path, known: dict[str, object]) -> None:
         raise InputError(msg)
 
 
-def _named(folder: Path, bases: Sequence[str | os.PathLike[str]], known: list[str]) -> list[str]:
-    named = list(known)
-    for base in bases:
-        place = Path(base).resolve()
-        if place == folder.resolve():
-            msg = f"{folder}: a store can't rest on itself: name another --base"
-            raise InputError(msg)
+def _named(folder: Path, bases: Sequence[str | os.PathLike[str]], known: Sequence[str]) -> tuple[list[str], set[Path]]:
+    """Return the bases to write down, each after those that it rests on itself, and which are only so underneath."""
+    here = folder.resolve()
+    named, below = list(known), set[Path]()
+    asked = [Path(base).resolve() for base in bases]
+    for base, place in zip(bases, asked, strict=True):
         if not place.is_dir():
             msg = f"{base}: there is no store here to rest on: check the path of --base"
             raise NotAStore(msg)
-        relative = os.path.relpath(place, folder.resolve())
-        if relative not in named and str(place) not in named:
-            named.append(relative)
-    return named
+        for one in (*settings_file.bases(place), place):
+            if one == here:
+                way = "" if one == place else f" by way of {base}"
+                msg = f"{folder}: a store can't rest on itself{way}: name another --base"
+                raise InputError(msg)
+            relative = os.path.relpath(one, here)
+            if relative not in named and str(one) not in named:
+                named.append(relative)
+                if one not in asked:
+                    below.add(one)
+    return named, below
 
 
 def _write(folder: Path, before: dict[str, object], wanted: dict[str, object]) -> None:
@@ -122,8 +130,10 @@ def _set_dtype(catalogue: Catalogue, dtype: Dtype) -> None:
         settings.set(tx, "dtype", dtype)
 
 
-def take_names(catalogue: Catalogue) -> None:
+def _take_names(catalogue: Catalogue, below: Collection[Path]) -> None:
     """Take over the eval sets, systems and model names of the bases, so that they are known by name here.
+
+    Those ``below`` a base are passed by: what counts of their names the base took over itself.
 
     Raises
     ------
@@ -131,6 +141,8 @@ def take_names(catalogue: Catalogue) -> None:
         When a name stands for other content here.
     """
     for base in catalogue.bases:
+        if base.folder in below:
+            continue
         with base.read() as tx:
             records = [*manifest.pack_names(tx), *manifest.pack_sets(tx)]
         manifest.refuse_clashes(catalogue, records, str(base.folder))
@@ -156,10 +168,7 @@ def spooling(path: str | os.PathLike[str]) -> Iterator[Store]:
     scratch = Path(tempfile.mkdtemp(prefix="clipstore-spool-"))
     place = scratch / "store"
     try:
-        below = settings_file.bases(Path(path))
         found(place, dtype=_dtype_of(Path(path)), bases=[path]).close()
-        if below:  # their vectors alone: of their names, those count that the store itself knows
-            settings_file.write(place, {"bases": [*map(str, below), str(Path(path).resolve())]})
         with Store.open(place) as store:
             yield store
             spool.deliver(store.catalogue, Path(path))

@@ -120,10 +120,11 @@ class Space:
         return self._shelves.of(modality)
 
     def _missing(self, modality: Modality, wanted: Ids) -> Ids:
-        missing: Ids = wanted[~self._has(modality, wanted)]
+        missing: Ids = wanted[~self.has(modality, wanted)]
         return missing
 
-    def _has(self, modality: Modality, wanted: Ids) -> np.ndarray:
+    def has(self, modality: Modality, wanted: Ids) -> np.ndarray:
+        """Say of each image id or vector key whether a vector is committed: bool of shape (len(wanted),)."""
         return self._shelves.look(modality, lambda shelf: shelf.contains(wanted))
 
     @contextmanager
@@ -193,7 +194,7 @@ class Space:
         strings = self._strings(texts, prefix)
         ids = text_keys(strings)
         distinct, first = np.unique(ids, return_index=True)
-        lacking = ~self._has("text", distinct)
+        lacking = ~self.has("text", distinct)
         if not lacking.any():
             return Ensured(len(distinct), 0, 0.0, keys=ids)
         if not encode:

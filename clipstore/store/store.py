@@ -92,9 +92,12 @@ class Store:
         return self._catalogue.folder
 
     def counts(self) -> Counts:
-        """Count what the store holds."""
-        with self._catalogue.read() as tx:
-            return Counts(contents.image_count(tx), contents.text_count(tx), len(sets.names(tx)), len(spaces.all(tx)))
+        """Count what the store itself holds; its bases are counted by :meth:`below`."""
+        return _counts(self._catalogue)
+
+    def below(self) -> list[tuple[Path, Counts]]:
+        """Return the folder of each store that this one rests on, and what it holds; in the order they are read."""
+        return [(base.folder, _counts(base)) for base in self._catalogue.bases]
 
     def sets(self) -> list[SetSummary]:
         """Return a line about each eval set: name, hash, items, systems, when it was made."""
@@ -107,9 +110,13 @@ class Store:
             return files.failures(tx)
 
     def models(self) -> list[Model]:
-        """Return each model name that the store knows, with how many vectors of it there are."""
+        """Return each model name that the store knows, with how many vectors of it there are, bases included."""
+        rows = []
+        for base in self._catalogue.bases:
+            with base.read() as tx:
+                rows += segments.all(tx)
         with self._catalogue.read() as tx:
-            rows = segments.all(tx)
+            rows += segments.all(tx)
             dims = {row.digest: row.dim for row in spaces.all(tx)}
             aliases = spaces.aliases(tx)
 
@@ -264,3 +271,8 @@ class Store:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _counts(catalogue: Catalogue) -> Counts:
+    with catalogue.read() as tx:
+        return Counts(contents.image_count(tx), contents.text_count(tx), len(sets.names(tx)), len(spaces.all(tx)))

@@ -240,6 +240,14 @@ def test_a_store_rests_on_a_base(run, filled):
     drawn.write_json(Path("c.json"), drawn.captions(5, "new words about"))
     done = run("add", "-t", "one", "c.json", "--store", "mine")
     assert "5 distinct of 5 captions: 5 encoded" in done.err
+    assert ", on 1 base store" in done.err
+    below, mine = run("info", "--json").json["store"], run("info", "--store", "mine", "--json").json
+    assert mine["bases"] == [{"store": ".clipstore", "images": below["images"], "texts": below["texts"]}]
+    assert ["base", f".clipstore: 5 images, {below['texts']} texts", "store.toml"] in run(
+        "info", "--store", "mine"
+    ).rows
+    (lower,), (upper,) = (run("ls", "models", *more, "--json").json["models"] for more in ([], ["--store", "mine"]))
+    assert (upper["images"], upper["texts"]) == (lower["images"], lower["texts"] + 5)
     assert run("ls", "systems", "--json").json["systems"] == [
         row for row in run("ls", "systems", "--store", "mine", "--json").json["systems"] if row["system"] != "c"
     ]

@@ -17,7 +17,10 @@ from clipstore.formats import read_captions
 from clipstore.search import Approximate, ImagePool, TextPool, search
 from clipstore.search.nearest import Nearest
 from clipstore.storage.compact import compact
+from clipstore.storage.lookup import Shelf
+from clipstore.storage.segments import Gone
 from clipstore.store import Space
+from clipstore.store.audit import audit
 
 PREFIX = "A photo depicts "
 
@@ -174,3 +177,32 @@ def test_segments_that_were_compacted_meanwhile_are_read_anew(
     assert after.scores == pytest.approx(before.scores, abs=1e-6)
     if index is not None:
         assert finder.recall(vectors) == pytest.approx(1)
+
+
+def test_a_file_compacted_away_at_the_first_look_is_looked_for_again(
+    filled: Space, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Making the pool, looking up the query and auditing: each begins anew where a segment is gone meanwhile."""
+    known = drawn.captions(6)[drawn.name(3)]
+    pool = TextPool.of_store(filled, PREFIX)
+    looked = {
+        "pool": lambda: len(TextPool.of_store(filled, PREFIX)),
+        "query": lambda: search(filled, [known], pool, 1, encode=False).hits,
+        "audit": lambda: audit(filled, sample=3).images,
+    }
+    contains, gone = Shelf.contains, []
+
+    def once_gone(shelf: Shelf, ids: np.ndarray) -> np.ndarray:
+        if not gone:
+            gone.append(True)
+            msg = "compacted away"
+            raise Gone(msg)
+        return contains(shelf, ids)
+
+    for what, look in looked.items():
+        before = look()
+        gone.clear()
+        with monkeypatch.context() as patched:
+            patched.setattr(Shelf, "contains", once_gone)
+            assert look() == before, what
+        assert gone, what

@@ -156,6 +156,22 @@ def test_a_base_that_is_gone_is_named(base, above):
     shutil.move(base.folder.with_name("elsewhere"), base.folder)
 
 
+def test_what_a_base_rests_on_is_below_too(base, above, tmp_path):
+    """A third store finds the vectors of both below it, and takes the names that the one it names knows."""
+    above.space("fake").ensure_texts(["own"])
+    with base.catalogue.write() as tx:
+        sets.add_system(tx, "coco", "later", "y", [CandidateRow(1, 0, TEXTS[2])], {})
+    with found(tmp_path / "top", bases=[above.folder]) as top:
+        assert [one.folder for one in top.catalogue.bases] == [base.folder, above.folder]
+        watched = Watched()
+        top.custom_space(watched, "fake").ensure_texts([*TEXTS, "own"])
+        assert watched.texts == []
+        with top.catalogue.read() as tx:
+            assert [one.name for one in sets.systems(tx, "coco")] == ["first"]
+    with pytest.raises(InputError, match="can't rest on itself by way of"):
+        found(base.folder, bases=[above.folder])
+
+
 def test_bases_must_be_stores(base, tmp_path):
     """A store does not rest on itself or on nothing, and no half-made store stays behind."""
     with pytest.raises(NotAStore, match="--base"):
