@@ -126,7 +126,7 @@ def test_the_command_prints_a_table_and_exits_by_the_result(capsys, monkeypatch,
     monkeypatch.setattr(checks, "FLOAT32", -1.0)
     assert command.selftest(**defaults(command.selftest) | run | {"json": True}) == 1
     out, err = capsys.readouterr()
-    assert {one["verdict"] for one in json.loads(out)} >= {"failed"}
+    assert {one["verdict"] for one in json.loads(out)["checks"]} >= {"failed"}
     assert "error: " in err
 
 

@@ -32,7 +32,7 @@ def listed(every: Every = False, json: options.Json = False, out: options.Out = 
     """List what --model takes: formula, prefix, context, and where the weights come from."""
     rows = fetching.known(every=every)
     if json:
-        output.emit(output.dumps([row.to_dict() for row in rows]), out)
+        output.emit(output.dumps({"schema": 1, "models": [row.to_dict() for row in rows]}), out)
         return 0
     columns = ("model", "formula", "prefix", "context", "weights")
     cells = [(row.name, row.formula, row.prefix or "-", str(row.context_length or "-"), row.where) for row in rows]

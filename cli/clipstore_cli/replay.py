@@ -46,7 +46,8 @@ def replay(
     with opening.open_store(common.store, settings, notes, create=False) as opened:
         done = replayed(opened, read)
     if json:
-        output.emit(output.dumps({"same": done.same, "findings": [asdict(one) for one in done.findings]}), out)
+        findings = [asdict(one) for one in done.findings]
+        output.emit(output.dumps({"schema": 1, "same": done.same, "findings": findings}), out)
     else:
         columns = (Column("what", "left"), Column("same", "left"), Column("detail", "left"))
         rows = tuple((one.what, "yes" if one.same else "NO", one.detail) for one in done.findings)

@@ -36,7 +36,7 @@ def selftest(
     notes.say(f"{name.shown}: loading and checking it")
     found = checks.selftest(name, chosen)
     if json:
-        output.emit(output.dumps([dataclasses.asdict(check) for check in found]), out)
+        output.emit(output.dumps({"schema": 1, "checks": [dataclasses.asdict(check) for check in found]}), out)
     else:
         columns = (Column("check", "left"), Column("verdict", "left"), Column("found", "left"), Column("limit", "left"))
         rows = tuple((one.name, one.verdict, one.found, one.limit) for one in found)

@@ -113,7 +113,7 @@ def _emit(found: Sequence[tuple[str, Finding]], *, json: bool, out: Path | None)
             {"severity": kind, "kind": one.kind, "where": one.where, "detail": one.detail, "remedy": one.remedy}
             for kind, one in found
         ]
-        output.emit(output.dumps(rows), out)
+        output.emit(output.dumps({"schema": 1, "findings": rows}), out)
     elif found or out is not None:
         columns = tuple(Column(name, "left") for name in ("severity", "where", "kind", "detail", "remedy"))
         rows_shown = tuple((kind, one.where, one.kind, one.detail, one.remedy) for kind, one in found)
@@ -174,7 +174,7 @@ def gc(
         "files_too_young": len(strays) - len(due),
     }
     if json:
-        output.emit(output.dumps({"dry_run": not really, **counts}), out)
+        output.emit(output.dumps({"schema": 1, "dry_run": not really, **counts}), out)
     else:
         rows = tuple((name.replace("_", " "), f"{value:,}") for name, value in counts.items())
         output.emit_table(Table((Column("what", "left"), Column("taken away" if really else "would go")), rows), out)

@@ -136,7 +136,7 @@ def test_a_missing_folder_is_named(run: Run, given: list[str], beams: str) -> No
 def test_it_is_listed() -> None:
     """Formula, length, and where its files are; fetching says how they are had."""
     done = CliRunner().invoke(models.app, ["--json"])
-    (row,) = [row for row in json.loads(done.stdout) if row["name"] == "image-reward:FOLDER"]
+    (row,) = [row for row in json.loads(done.stdout)["models"] if row["name"] == "image-reward:FOLDER"]
     assert row["formula"] == "(MLP(text that attends to the image) - 0.1672) / 1.0333"
     assert row["context_length"] == 35
     assert "ImageReward.pt of THUDM/ImageReward" in row["where"]

@@ -45,7 +45,7 @@ def test_verify_names_damage_with_its_remedy_and_mends_it(run, filled, given):
     (row,) = done.rows[1:]
     assert row[:3] == ["damage", str(path.relative_to(filled)), "checksum"]
     assert "verify --repair" in row[4]
-    assert run("store", "verify", "--json").json[0]["kind"] == "checksum"
+    assert run("store", "verify", "--json").json["findings"][0]["kind"] == "checksum"
     mended = run("store", "verify", "--repair")
     assert mended.code == 0
     assert [row[0] for row in mended.rows[1:]] == ["done"]
@@ -299,3 +299,16 @@ def test_many_small_adds_leave_few_segments(run, given, desk):
         gathered = space.gather_texts(space.text_keys([f"caption {number}" for number in range(30)]))
     assert np.isfinite(gathered).all()
     assert json.loads(run("store", "gc", "--json").out)["files_too_young"] > 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["store", "verify"], ["store", "gc"], ["store", "audit", "--model", "fake"], ["info"], ["ls"], ["ls", "models"],
+        ["models"], ["selftest", "--model", "tiny"], ["show", drawn.name(2), "-t", "one", "--model", "fake"], ["score", "-t", "one"],
+        ["search", "a caption", "--model", "fake"],
+    ],
+)  # fmt: skip
+def test_json_says_its_schema(run, filled, words):
+    """Every command's JSON is an object that says which layout it has."""
+    assert run(*words, "--json").json["schema"] == 1
