@@ -12,7 +12,7 @@ from clipstore.errors import NotStored
 from clipstore.evalset.systems import one_each
 from clipstore.evaluate.caption_metrics import retrieval_measures
 from clipstore.metrics import clip_s, recipes
-from clipstore.report.report import Report, Rerank
+from clipstore.report.report import RANKED, Report, Rerank
 from clipstore.report.thumbs import Pictures
 from clipstore.storage import overlay
 from clipstore.storage.catalogue import contents, runs, sets, settings
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from clipstore.report.report import Closest, Numbers
     from clipstore.storage.catalogue import Catalogue
     from clipstore.store import Store
-
-_RANKED = 2000  # images up to which every caption asks for its own image
 
 
 def gather(comparison: Comparison, where: Space | Store, *, images: bool = True, seed: int = 12345) -> Report:
@@ -53,12 +51,13 @@ def gather(comparison: Comparison, where: Space | Store, *, images: bool = True,
             sizes |= {id_: (row.width, row.height) for id_, row in contents.images(tx, ids).items()}
     paths = overlay.paths(catalogue, ids) if images else {}
     space = where if isinstance(where, Space) and "clip-s" in measured.measures else None
+    said = {} if space is None else _said(measured)
     return Report(
         comparison,
         Pictures(paths, sizes),
-        _cuts(space, measured),
+        _cuts(space, measured, said),
         _own_ranks(space, measured),
-        _closest(space, measured),
+        _closest(space, measured, said),
         _reranks(catalogue, measured),
         _facts(comparison, catalogue, space),
         _context(space),
@@ -67,13 +66,21 @@ def gather(comparison: Comparison, where: Space | Store, *, images: bool = True,
     )
 
 
-def _cuts(space: Space | None, measured: Measured) -> np.ndarray:
+def _said(measured: Measured) -> dict[str, str]:
+    """Return what the recipe encoded for each caption and reference."""
+    captions = (text for one in measured.systems for text in one.texts if text is not None)
+    references = (text for held in measured.items.references for text in held)
+    return recipes.spoken(recipes.recipe(measured.recipe), [*captions, *references])
+
+
+def _cuts(space: Space | None, measured: Measured, said: Mapping[str, str]) -> np.ndarray:
     out = np.zeros((len(measured.systems), len(measured.items.keys)), np.int64)
     if space is None:
         return out
     for row, system in enumerate(measured.systems):
         written = [item for item, text in enumerate(system.texts) if text is not None]
-        keys = space.text_keys([str(system.texts[item]) for item in written], recipes.recipe(measured.recipe).prefix)
+        texts = [said[str(system.texts[item])] for item in written]
+        keys = space.text_keys(texts, recipes.recipe(measured.recipe).prefix)
         found = space.cuts(keys)
         if found:
             out[row, written] = [found.get(key, 0) for key in keys.tolist()]
@@ -85,7 +92,7 @@ def _own_ranks(space: Space | None, measured: Measured) -> Numbers | None:
     known = measured.measures.get("median-rank")
     if known is not None:
         return known.per_item.astype(np.float64)
-    if space is None or len(measured.items.keys) > _RANKED or not all(one.texts for one in measured.systems):
+    if space is None or len(measured.items.keys) > RANKED or not all(one.texts for one in measured.systems):
         return None
     systems = [one_each(one.name, measured.items.keys, one.texts) for one in measured.systems]
     signature = measured.measures["clip-s"].signature
@@ -98,7 +105,7 @@ def _own_ranks(space: Space | None, measured: Measured) -> Numbers | None:
     return made["median-rank"].per_item.astype(np.float64)
 
 
-def _closest(space: Space | None, measured: Measured) -> Closest:
+def _closest(space: Space | None, measured: Measured, said: Mapping[str, str]) -> Closest:
     prefix = recipes.recipe(measured.recipe).prefix
 
     def closest(row: int) -> Mapping[str, tuple[int, float]]:
@@ -107,8 +114,8 @@ def _closest(space: Space | None, measured: Measured) -> Closest:
         if space is None or not held or not texts:
             return {}
         try:
-            references = space.gather_texts(space.text_keys(held, prefix))
-            captions = space.gather_texts(space.text_keys(list(texts.values()), prefix))
+            references = space.gather_texts(space.text_keys([said[text] for text in held], prefix))
+            captions = space.gather_texts(space.text_keys([said[text] for text in texts.values()], prefix))
         except NotStored:
             return {}
         own = np.arange(len(references))
@@ -130,8 +137,11 @@ def _reranks(catalogue: Catalogue, measured: Measured) -> tuple[Rerank, ...]:
             rows = sets.systems(tx, measured.set_name)
         except NotStored:
             return ()
-        made = {row.name: row.origin for row in rows if _is_rerank(row.origin) and row.name in measured.names}
-        found = [run for run in runs.all(tx) if run.verb == "rerank"] if made else []
+    made = {row.name: row.origin for row in rows if _is_rerank(row.origin) and row.name in measured.names}
+    found = []
+    for one in (*catalogue.bases, catalogue) if made else ():
+        with one.read() as tx:
+            found += [run for run in runs.all(tx) if run.verb == "rerank"]
     return tuple(_rerank(name, origin, [run.result for run in found]) for name, origin in made.items())
 
 
@@ -180,10 +190,12 @@ def _facts(comparison: Comparison, catalogue: Catalogue, space: Space | None) ->
         named = dict(measured.measures["clip-s"].signature.fields).get("model", "")
         facts.append(("model", f"{named}, fingerprint {space.fingerprint.digest}"))
         facts += [(f"model: {name}", _flat(value)) for name, value in space.fingerprint.fields.items()]
-    with catalogue.read() as tx:
-        environments = settings.environments(tx)
-    for number, fields in environments.items():
-        facts.append((f"vectors made with ({number})", ", ".join(f"{name} {value}" for name, value in fields.items())))
+    made = dict[str, None]()
+    for one in (*catalogue.bases, catalogue):
+        with one.read() as tx:
+            held = settings.environments(tx).values()
+        made |= dict.fromkeys(", ".join(f"{name} {value}" for name, value in fields.items()) for fields in held)
+    facts += [(f"vectors made with ({number})", fields) for number, fields in enumerate(made, 1)]
     return tuple(facts)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from clipstore import keys
 from clipstore.compare.record import key_of, number
 from clipstore.report.captions import lines, metrics
-from clipstore.report.order import SORTS, disagreement, matching, ordered
+from clipstore.report.order import disagreement, matching, ordered, sorts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +74,7 @@ def grid(report: Report, state: State, rows: Sequence[int] | None = None, size: 
         "pages": pages,
         "state": state,
         "query": state.query_values(report),
-        "sorts": SORTS,
+        "sorts": sorts(report),
         "systems": list(enumerate(report.names)),
         "tags": report.tags if len(report.tags) <= _TAGS else (),
         "metric": report.shown,

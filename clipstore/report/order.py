@@ -22,12 +22,18 @@ SORTS: Final = {
     "longest": "longest caption",
     "id": "order of the set",
 }
-"""What images may be sorted by, and what it is called."""
+"""What images may be sorted by, and what it is called; not every report has all of them, see :func:`sorts`."""
 
 CAP: Final = 300
 """How many images one file shows."""
 
 _PAIR: Final = 2
+
+
+def sorts(report: Report) -> dict[str, str]:
+    """Return what the images of a report can be sorted by, and what it is called."""
+    both = report.image_similarity is not None and report.reference_similarity is not None
+    return {name: shown for name, shown in SORTS.items() if both or name != "spread"}
 
 
 def ordered(report: Report, sort: str = "disagree", systems: Sequence[int] = ()) -> list[int]:
@@ -38,7 +44,7 @@ def ordered(report: Report, sort: str = "disagree", systems: Sequence[int] = ())
     report
         The report.
     sort
-        One of :data:`SORTS`.
+        One of :func:`sorts`.
     systems
         Rows of the systems that count; none: all.
 
@@ -47,8 +53,9 @@ def ordered(report: Report, sort: str = "disagree", systems: Sequence[int] = ())
     InputError
         When there is no such sort.
     """
-    if sort not in SORTS:
-        msg = f"can't sort images by {sort!r}; there is: {', '.join(SORTS)}"
+    if sort not in (there := sorts(report)):
+        why = ", which needs CLIP-S and RefCLIP-S" if sort in SORTS else ""
+        msg = f"can't sort images by {sort!r}{why}; there is: {', '.join(there)}"
         raise InputError(msg)
     if sort == "id":
         return list(range(len(report)))
@@ -85,8 +92,8 @@ def _worst(report: Report, systems: Sequence[int]) -> Numbers:
 
 def _spread(report: Report, systems: Sequence[int]) -> Numbers:
     image, references = report.image_similarity, report.reference_similarity
-    if image is None or references is None:
-        return disagreement(report, systems)
+    if image is None or references is None:  # never asked for: ``sorts`` does not offer it
+        return np.zeros(len(report))
     gap = _standard(image) - _standard(references)
     return _quiet(lambda own: np.asarray(np.nanmax(np.abs(own), axis=0)), gap[list(systems)])
 

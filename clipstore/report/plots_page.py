@@ -18,7 +18,6 @@ _BINS: Final = 40
 _ROW: Final = 44
 _LABELS: Final = 190
 _FEW: Final = 5  # captions below which a length has no mean of its own
-_AROUND: Final = 5  # tokens of a prompt of three words, start and end
 _Z: Final = 1.96
 _LISTED: Final = 200
 
@@ -73,22 +72,24 @@ def distributions(report: Report) -> Drawing:
 
 
 def score_by_length(report: Report) -> Drawing | None:
-    """Return the mean score and its interval by number of words, over all systems; None without captions.
+    """Return the mean score and its interval by length, over all systems; None without captions.
 
-    Rare lengths share a bin; the context limit is marked where captions come near it.
+    Lengths are in tokens, with the context limit marked, where the tokenizer is known, else in words.
+    Rare lengths share a bin.
     """
-    words = report.lengths
-    both = ~np.isnan(words) & ~np.isnan(report.scores)
+    lengths, unit = (report.lengths, "words") if report.tokens is None else (report.tokens, "tokens")
+    both = ~np.isnan(lengths) & ~np.isnan(report.scores)
     if not both.any():
         return None
-    bins = _length_bins(words[both], report.scores[both])
-    limit = None if report.context is None else report.context - _AROUND
+    bins = _length_bins(lengths[both], report.scores[both])
+    limit, exact = report.context, unit == "tokens"
     far = max(high for _, high, *_ in bins)
-    shown_limit = limit if limit is not None and far > limit / 2 else None
-    across = Scale(0, max(far, shown_limit or 0) * 1.04 + 1, 70, svg.WIDTH - 20)
+    near = limit if limit is not None and exact and far > limit / 2 else None
+    across = Scale(0, max(far, near or 0) * 1.04 + 1, 70, svg.WIDTH - 20)
     ends = [one for _, _, mean, half, _ in bins for one in (mean - half, mean + half)]
     up = Scale.over(ends, 250, 30)
-    parts = [svg.axis_left(up, 70, report.shown, svg.WIDTH - 20), svg.axis_below(across, 250, "words of a caption", 30)]
+    below = f"{unit} of a caption" + (", prompt, start and end included" if exact else "")
+    parts = [svg.axis_left(up, 70, report.shown, svg.WIDTH - 20), svg.axis_below(across, 250, below, 30)]
     middles = [((low + high) / 2, mean, half) for low, high, mean, half, _ in bins]
     parts.append(svg.path([(across(x), up(mean)) for x, mean, _ in middles]))
     for x, mean, half in middles:
@@ -96,36 +97,34 @@ def score_by_length(report: Report) -> Drawing | None:
             svg.line(across(x), up(mean - half), across(x), up(mean + half), kind="mark"),
             svg.dot(across(x), up(mean), 3),
         ]
-    if shown_limit is not None:
-        parts += [svg.line(across(shown_limit), 30, across(shown_limit), 250, kind="second", dash="4 3")]
-        parts.append(svg.text(across(shown_limit) - 4, 42, "context limit", anchor="end"))
+    if near is not None:
+        parts += [svg.line(across(near), 30, across(near), 250, kind="second", dash="4 3")]
+        parts.append(svg.text(across(near) - 4, 42, "context limit", anchor="end"))
     elif limit is not None:
-        beyond = f"context limit: about {limit} words \N{RIGHTWARDS ARROW}"
+        beyond = f"context limit: {limit} tokens" + (" \N{RIGHTWARDS ARROW}" if exact else "")
         parts.append(svg.text(svg.WIDTH - 20, 22, beyond, anchor="end", colour=svg.GREY))
     rows = tuple(
         (f"{low:g}" if low == high else f"{low:g}-{high:g}", report.value(mean), f"{half:.4f}", f"{count}")
         for low, high, mean, half, count in bins
     )
     note = (
-        ""
-        if limit is None
-        else f" The model reads {report.context} tokens, about {limit} words at most after its prompt."
+        "" if report.context is None else f" The model reads {report.context} tokens, prompt, start and end included."
     )
-    columns = (Column("words"), Column(report.shown), Column("± 95%"), Column("captions"))
-    said = f"Mean {report.shown} of all systems' captions by their length, with 95% intervals.{note}"
+    columns = (Column(unit), Column(report.shown), Column("± 95%"), Column("captions"))
+    said = f"Mean {report.shown} of all systems' captions by their length in {unit}, with 95% intervals.{note}"
     return Drawing("length", f"{report.shown} by caption length", said, 294, "".join(parts), Table(columns, rows))
 
 
-def _length_bins(words: Numbers, scores: Numbers) -> list[tuple[float, float, float, float, int]]:
+def _length_bins(sizes: Numbers, scores: Numbers) -> list[tuple[float, float, float, float, int]]:
     """Return (from, to, mean, half interval, count) of each length; neighbours are joined until a bin has enough."""
     out: list[tuple[float, float, float, float, int]] = []
     low: float | None = None
     held: list[float] = []
-    lengths = np.unique(words)
-    left = len(words)
+    lengths = np.unique(sizes)
+    left = len(sizes)
     for length in lengths.tolist():
         low = length if low is None else low
-        held += scores[words == length].tolist()
+        held += scores[sizes == length].tolist()
         rest = left - len(held)
         if rest == 0 or (len(held) >= _FEW and rest >= _FEW):
             left = rest

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from clipstore.report.links import Links
     from clipstore.report.report import Report
 
+_BESIDE = (
+    "default-src 'none'; img-src 'self' file:; style-src 'self' file:; script-src 'self' file:; "
+    "base-uri 'none'; form-action 'none'"
+)  # of a folder's pages, opened from a disk or from a web server; a live server sends its own
+
 _UNSAFE = re.compile("[<>&\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
 
 
@@ -67,7 +72,7 @@ def page(template: str, report: Report, links: Links, title: str, **values: Any)
         What the template shows.
     """
     made = environment().get_template("page.html")
-    return made.render(report=report, links=links, title=title, here=template, prefix="", **values)
+    return made.render(report=report, links=links, title=title, here=template, prefix="", policy=_BESIDE, **values)
 
 
 def fragment(template: str, report: Report, links: Links, prefix: str, **values: Any) -> str:

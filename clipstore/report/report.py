@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from clipstore.report.thumbs import Pictures
 
 Numbers = npt.NDArray[np.float64]
+RANKED: Final = 2000
+"""Images up to which every caption asks for its own image."""
 Closest = Callable[[int], Mapping[str, tuple[int, float]]]
 """Row of an image -> system -> number of its closest reference (1 first), and the cosine to it."""
 
@@ -177,6 +179,19 @@ class Report:
             for item, text in enumerate(system.texts):
                 if text is not None:
                     out[row, item] = len(text.split())
+        return out
+
+    @cached_property
+    def tokens(self) -> Numbers | None:
+        """Tokens of each caption, prompt and both ends included, as :attr:`lengths`; None for an unknown tokenizer."""
+        if self.length is None:
+            return None
+        around = sum(map(self.length, self._recipe.prefix.split())) + 2
+        out = np.full(self.scores.shape, np.nan)
+        for row, system in enumerate(self.measured.systems):
+            for item, text in enumerate(system.texts):
+                if text is not None:
+                    out[row, item] = around + sum(map(self.length, text.split()))
         return out
 
     @cached_property

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from clipstore.report.report import RANKED
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -29,7 +31,7 @@ Found = tuple[float, int, int, str]
 
 @lru_cache(maxsize=2)
 def view(report: Report) -> dict[str, Any]:
-    """Return the values of the page: reasons, each with its captions, the clearest first."""
+    """Return the values of the page: each reason with its captions, the clearest first, or why nobody looked."""
     reasons = [
         ("low", "Far below the other systems on the same image (z of -2 or less)", _far_below(report)),
         ("own", f"The caption does not find its own image among the first {_OWN} of the set", _lost(report)),
@@ -37,12 +39,33 @@ def view(report: Report) -> dict[str, Any]:
         ("shared", f"The same caption on {_SHARED} images or more", _shared(report)),
         ("repeated", "Words repeat", _repeated(report)),
     ]
+    missing = _missing(report)
     shown = []
     for name, title, found in reasons:
-        held = sorted(found)
+        held = sorted(found) if name not in missing else []
+        count = len(held) if name not in missing else None
         rows = [_row(report, one) for one in held[:LISTED]]
-        shown.append({"name": name, "title": title, "count": len(held), "rows": rows})
+        shown.append({"name": name, "title": title, "count": count, "missing": missing.get(name, ""), "rows": rows})
     return {"reasons": shown, "listed": LISTED, "metric": report.shown}
+
+
+def _missing(report: Report) -> dict[str, str]:
+    """Return reason -> why nobody looked for it here."""
+    out = {}
+    if len(report.names) <= _OTHERS:
+        out["low"] = f"it takes {_OTHERS + 1} systems"
+    if len(report) <= _OWN:
+        out["own"] = f"the set has no more than {_OWN} images"
+    elif report.own_ranks is None:
+        large = f"done for sets of {RANKED:,} images at most; compare -m median-rank does it for larger ones"
+        out["own"] = "it takes CLIP-S" if report.image_similarity is None else large
+        if report.image_similarity is not None and len(report) <= RANKED:
+            out["own"] = "some captions or their vectors are not at hand"
+    if report.image_similarity is None or report.reference_similarity is None:
+        out["reference"] = "it takes CLIP-S and RefCLIP-S"
+    if not any(one.texts for one in report.measured.systems):
+        out["shared"] = out["repeated"] = "captions are not at hand"
+    return out
 
 
 def _row(report: Report, one: Found) -> dict[str, Any]:
@@ -60,8 +83,6 @@ def _row(report: Report, one: Found) -> dict[str, Any]:
 def _far_below(report: Report) -> Iterator[Found]:
     """Yield captions whose score lies two deviations below that of the other systems on the image."""
     values = report.better
-    if len(values) <= _OTHERS:
-        return
     for system in range(len(values)):
         others = np.delete(values, system, axis=0)
         usable = (~np.isnan(others)).sum(axis=0) >= _OTHERS

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 from clipstore import keys
 from clipstore.errors import ClipstoreError, InputError
 from clipstore.report.image_pages import State
-from clipstore.report.order import SORTS
+from clipstore.report.order import sorts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container
@@ -86,7 +86,11 @@ def state(request: Request, report: Report) -> State:
         raise InputError(msg)
     systems = tuple(dict.fromkeys(row[name] for name in names if name))
     return State(
-        one_of(request, "sort", SORTS, State().sort), systems, text(request, "q"), text(request, "tag"), page(request)
+        one_of(request, "sort", sorts(report), State().sort),
+        systems,
+        text(request, "q"),
+        text(request, "tag"),
+        page(request),
     )
 
 

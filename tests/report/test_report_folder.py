@@ -4,8 +4,11 @@ import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
+import pytest
 import reported
 
+from clipstore import Store
+from clipstore.errors import InputError
 from clipstore.report import write_folder
 from clipstore.report.figures import write_figures
 
@@ -22,6 +25,46 @@ def test_every_link_leads_to_a_file(report, tmp_path):
                 assert (page.parent / link).is_file(), (page, link)
     assert written.files == len([one for one in folder.rglob("*") if one.is_file()])
     assert written.size == sum(one.stat().st_size for one in folder.rglob("*") if one.is_file())
+
+
+def test_a_second_report_leaves_nothing_of_the_first(store, tmp_path):
+    """Without pictures, with fewer systems and images: none of the first one's files is there, and the user's are."""
+    folder, fresh = tmp_path / "out", tmp_path / "fresh"
+    write_folder(reported.made(store, tmp_path, 70), folder)
+    assert len(list((folder / "thumbs").iterdir())) == 70
+    (folder / "image" / "mine.txt").write_text("kept")
+    (folder / "notes.html").write_text("kept")
+    with Store.open(tmp_path / "other") as other:
+        small = reported.made(other, tmp_path / "small", images=False)
+    write_folder(small, folder)
+    write_folder(small, fresh)
+    names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert names == {path.relative_to(fresh).as_posix() for path in fresh.rglob("*") if path.is_file()} | {
+        "image/mine.txt", "notes.html"
+    }  # fmt: skip
+    assert list((folder / "thumbs").iterdir()) == []
+
+
+def test_what_no_report_wrote_is_not_written_over(report, tmp_path):
+    """A folder with an index.html of somebody's is refused as it is; one with other files is not."""
+    folder = tmp_path / "site"
+    folder.mkdir()
+    (folder / "index.html").write_text("mine")
+    with pytest.raises(InputError, match=r"index\.html: is there, and no report wrote it: give -o another folder"):
+        write_folder(report, folder)
+    assert [(path.name, path.read_text()) for path in folder.iterdir()] == [("index.html", "mine")]
+    (folder / "index.html").rename(folder / "home.html")
+    write_folder(report, folder)
+    assert (folder / "home.html").read_text() == "mine"
+
+
+def test_pages_of_a_folder_load_nothing_from_elsewhere(report, tmp_path):
+    """Every page says so in a policy, and has no style or script of its own in it."""
+    write_folder(report, tmp_path / "out")
+    for page in (tmp_path / "out").rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        assert "default-src &#39;none&#39;; img-src &#39;self&#39; file:" in text
+        assert not re.search(r"<script>|<style>| style=| on[a-z]+=\"", text)
 
 
 def test_the_folder_can_be_moved(report, tmp_path):

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import reported
 
-from clipstore.report import write_file
+from clipstore.report import write_file, write_folder
 
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffe]")
 
@@ -95,6 +95,15 @@ def test_every_image_is_embedded_once(report, tmp_path):
     assert text.count("data:image/webp;base64,") == written.images == reported.COUNT
     assert written.size == len(text.encode())
     assert text.count("<use href=") > reported.COUNT
+
+
+def test_the_help_names_keys_that_work(report, tmp_path):
+    """One file shows all its images in one order: no key for sorts or pages there; a folder has both."""
+    write_file(report, tmp_path / "report.html")
+    write_folder(report, tmp_path / "out")
+    for text, grids in ((tmp_path / "report.html", False), (tmp_path / "out" / "index.html", True)):
+        keys = re.findall("<kbd>(.)</kbd>", text.read_text(encoding="utf-8"))
+        assert ("s" in keys, "[" in keys, "j" in keys) == (grids, grids, True)
 
 
 def test_no_images(store, tmp_path):

@@ -4,26 +4,28 @@ import drawn
 import reported
 
 from clipstore import EvalSet, compare, measure, rerank
+from clipstore.encoders.fake import FakeEncoder
 from clipstore.evalset import load_systems
 from clipstore.evaluate.measuring import measure_systems
 from clipstore.report import gather, plots_page, rerank_page, write_file
 from clipstore.rerank import save_as
 from clipstore.significance import Settings
+from clipstore.store.founding import found
 
 
 def test_a_rerank_has_its_page(store, tmp_path):
     """The curve, the share that changed, gains with links; found by the run that made it."""
     space, loaded = reported.filled(store, tmp_path)
     beams = {name: [f"beam {number} of {name}" for number in range(4)] for name in drawn.captions(reported.COUNT)}
-    found = rerank(space, beams, loaded)
-    save_as(store, loaded, "picked", found)
+    made = rerank(space, beams, loaded)
+    save_as(store, loaded, "picked", made)
     again = EvalSet.load(store, "shown")
     measured = measure_systems(space, load_systems(store, again, empty="zero"), again)
     report = gather(compare(measured, settings=Settings(resamples=200)), space)
     (one,) = report.reranks
     assert one.system == "picked"
     view = rerank_page.view(report, one)
-    assert view["changed"] == f"{100 * found.gain.changed:.1f}%"
+    assert view["changed"] == f"{100 * made.gain.changed:.1f}%"
     assert len(view["curve"].table.rows) == 4
     assert view["gains"][0]["row"] is not None
     write_file(report, tmp_path / "report.html")
@@ -49,6 +51,21 @@ def test_the_page_is_that_of_the_run_that_made_the_system(store, tmp_path):
         assert one.gain["picked"]["mean"] == made[one.system].gain.picked.mean
         assert "whole list" in rerank_page.view(report, one)["note"]
     assert made["beam"].gain.picked.mean != made["sample"].gain.picked.mean
+
+
+def test_a_rerank_of_a_base_has_its_gain(store, tmp_path):
+    """In a store that rests on the one where reranking was done, the page shows the same."""
+    space, loaded = reported.filled(store, tmp_path)
+    beams = {name: [f"beam {number} of {name}" for number in range(4)] for name in drawn.captions(reported.COUNT)}
+    save_as(store, loaded, "picked", rerank(space, beams, loaded))
+    with found(tmp_path / "above", bases=[store.folder]) as above:
+        own = above.custom_space(FakeEncoder(), "fake")
+        again = EvalSet.load(above, "shown")
+        measured = measure_systems(own, load_systems(above, again, empty="zero"), again)
+        report = gather(compare(measured, settings=Settings(resamples=200)), own)
+    (one,) = report.reranks
+    assert one.gain is not None
+    assert any(name.startswith("vectors made with") for name, _ in report.facts)
 
 
 def test_what_did_not_fit_is_listed(report):

@@ -2,19 +2,25 @@
 
 from dataclasses import replace
 
+import drawn
 import numpy as np
 import pytest
+from reported import filled, systems
 
+from clipstore import compare, measure
 from clipstore.encoders import bpe
 from clipstore.errors import InputError
+from clipstore.formats import read_captions
 from clipstore.metrics import recipes
-from clipstore.report import board_page, image_pages, pair_page, plots_page, suspects_page
+from clipstore.report import board_page, gather, image_pages, pair_page, plots_page, render, suspects_page
 from clipstore.report.captions import lines, pieces
-from clipstore.report.order import SORTS, largest, matching, ordered, selection
+from clipstore.report.order import SORTS, largest, matching, ordered, selection, sorts
 from clipstore.report.render import safe_json
 from clipstore.report.suspects_page import repeats
 from clipstore.report.svg import Scale
 from clipstore.report.visible import visible
+from clipstore.serve.addresses import Addresses
+from clipstore.significance import Settings
 
 
 def test_every_sort_shows_every_image(report):
@@ -163,6 +169,43 @@ def test_suspects_name_what_repeats(report):
     assert any(row["system"] == "hostile" for row in found["repeated"]["rows"])
 
 
+def test_what_nobody_looked_for_is_not_none(report, store):
+    """With too few systems, or without what it takes, a reason says so instead of 0; the JSON has every count."""
+    found = {one["name"]: one for one in suspects_page.view(report)["reasons"]}
+    assert (found["low"]["count"], found["low"]["missing"]) == (None, "it takes 4 systems")
+    assert found["own"]["missing"] == found["reference"]["missing"] == ""
+    page = render.page("suspects", report, Addresses(report), "Suspects", v=suspects_page.view(report))
+    assert "Not looked for: it takes 4 systems." in page
+    assert "not looked for</summary>" in page
+    unranked = replace(report, own_ranks=None)
+    found = {one["name"]: one for one in suspects_page.view(unranked)["reasons"]}
+    assert found["own"]["missing"] == "some captions or their vectors are not at hand"
+
+
+def test_sorts_are_those_that_the_metrics_allow(report):
+    """Where image and references can't disagree, nothing is sorted by it; the refusal says what it takes."""
+    assert "spread" in sorts(report)
+    measures = {name: one for name, one in report.measured.measures.items() if name != "ref-clip-s"}
+    part = replace(report.part, measured=replace(report.measured, measures=measures))
+    without = replace(report, comparison=replace(report.comparison, parts=(part,)))
+    assert "spread" not in sorts(without)
+    assert "spread" not in image_pages.grid(without, image_pages.State())["sorts"]
+    with pytest.raises(InputError, match=r"'spread', which needs CLIP-S and RefCLIP-S; there is: disagree, "):
+        ordered(without, "spread")
+
+
+def test_closest_references_and_cuts_are_those_of_the_words_encoded(store, tmp_path):
+    """By PTB tokens: the vectors of what was encoded are found, not those of the text as it came."""
+    pytest.importorskip("pycocoevalcap")
+    space, loaded = filled(store, tmp_path, 9)
+    read = {"loud": read_captions({drawn.name(row): f"A BIG, red... {'square! ' * 40}" for row in range(9)})}
+    measured = measure(space, read, loaded, recipe="coco-ptb")
+    report = gather(compare(measured, settings=Settings(resamples=200)), space)
+    assert all("loud" in report.closest(row) for row in range(9))
+    assert (report.cuts[0] == 0).all()
+    assert report.tokens is None
+
+
 def test_plots(report):
     """Each has a table; constant lengths have no correlation."""
     assert all(one.table.rows for one in plots_page.drawings(report))
@@ -170,13 +213,28 @@ def test_plots(report):
 
 
 def test_the_context_limit_is_marked(report):
-    """As a line where captions come near it, in words at the edge where they are far from it."""
+    """A line among tokens where captions come near it, a word at the edge where they are far or tokens not known."""
+    words = plots_page.score_by_length(report)
+    assert "context limit: 77 tokens</text>" in words.body
+    assert "words of a caption" in words.body
+    report = replace(report, length=bpe.length)
     near = plots_page.score_by_length(report)
     assert "context limit</text>" in near.body
+    assert "tokens of a caption, prompt, start and end included" in near.body
     short = [replace(one, texts=tuple(text and text[:40] for text in one.texts)) for one in report.measured.systems]
     part = replace(report.part, measured=replace(report.measured, systems=tuple(short)))
     far = plots_page.score_by_length(replace(report, comparison=replace(report.comparison, parts=(part,))))
-    assert "context limit: about 72 words \N{RIGHTWARDS ARROW}</text>" in far.body
+    assert "context limit: 77 tokens \N{RIGHTWARDS ARROW}</text>" in far.body
+
+
+def test_a_caption_is_cut_by_the_tokens_over_the_limit(store, tmp_path):
+    """The length that the plot shows, less the model's context, is what the encoder counted as cut."""
+    _, loaded = filled(store, tmp_path)
+    space = store.space("tiny")
+    measured = measure(space, {name: read_captions(own) for name, own in systems().items()}, loaded)
+    report = gather(compare(measured, settings=Settings(resamples=200)), space)
+    assert (report.cuts > 0).any()
+    assert (np.maximum(report.tokens - report.context, 0) == report.cuts).all()
 
 
 def test_state_in_the_address(report):
