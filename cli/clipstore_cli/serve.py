@@ -76,8 +76,7 @@ def serve(
             )
             inputs.say_warnings(check(live).comparison.warnings, notes)
             asked = token if token is not None or _loopback(host) else secrets.token_urlsafe(16)
-            names = frozenset(one.lower() for one in [host, *(allow_host or [])])
-            guarding = Guarding(names, not _loopback(host), asked)
+            guarding = Guarding(frozenset([host, *(allow_host or [])]), not _loopback(host), asked)
             url = address(listening, host, asked)
             output.emit(f"{name} at {url}\n", None)
             notes.say("Ctrl-C ends it")
@@ -127,6 +126,7 @@ def bound(host: str, port: int) -> socket.socket:
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((host, port))
+        made.listen()
     except OSError as error:
         made.close()
         msg = f"can't listen on {host}:{port}: {(error.strerror or str(error)).lower()}; choose another with -p PORT"

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from clipstore.compare.board import Board
     from clipstore.report.report import Report
 
-_ABSOLUTE: Final = re.compile(r"(?<![\w./-])/(?:[^\s/:'\"]+/)+")
+_PART: Final = r"(?:[^\s/:'\"]+|[^\s/:'\".,;]+(?: [^\s/:'\".,;]+){1,3})/"  # of a path; up to four words
+_ABSOLUTE: Final = re.compile(rf"(?:file://[^\s/]*|(?<![\w./-]))/(?:{_PART})+")
 _WIDE_GRID: Final = 12  # systems above which the tests stand in a list, too
 _ROW: Final = 24
 _LABELS: Final = 190

@@ -121,6 +121,8 @@ def write_folder(report: Report, folder: Path) -> Written:
         When files there have names of a report's and no report wrote them.
     """
     _claim(folder)
+    if not any(id_ in report.pictures for id_ in report.measured.items.image_ids):
+        _clear(folder, {name for name in _held(folder) if not name.startswith("thumbs/")})  # first: they may be private
     pairs = frozenset(list(combinations(report.board.order, 2))[:_PAIRS])
     beside = Beside(report, folder, pairs)
     size = len(_SAYS)

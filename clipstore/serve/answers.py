@@ -13,6 +13,7 @@ from starlette.responses import PlainTextResponse, Response
 from clipstore import keys
 from clipstore.errors import InputError
 from clipstore.report import board_page, image_pages, pair_page, plots_page, rerank_page, suspects_page
+from clipstore.report.onefile import data_of
 from clipstore.report.render import asset, page
 from clipstore.report.visible import visible
 from clipstore.serve import asked, twins
@@ -52,7 +53,7 @@ def _tagged(request: Request, body: bytes, kind: str, cache: str = _AGAIN, mark:
 def refused(_request: Request, error: Exception) -> Response:
     """Answer what makes no sense: 400 and why; 503 where the store can't answer."""
     status = 400 if isinstance(error, InputError) else 503
-    return PlainTextResponse(visible(str(error)), status)
+    return PlainTextResponse(visible(board_page.bare(str(error))), status)
 
 
 def _missing(what: str) -> Response:
@@ -104,7 +105,7 @@ class Answers:
             return page("board", report, Addresses(report), "Leaderboard", v=view)
 
         return self._answer(
-            request, self._twin(request), html, report.comparison.to_dict, lambda: twins.board_csv(report)
+            request, self._twin(request), html, lambda: data_of(report), lambda: twins.board_csv(report)
         )
 
     def images(self, request: Request) -> Response:
@@ -187,7 +188,7 @@ class Answers:
             request,
             self._twin(request),
             lambda: page("suspects", report, Addresses(report), "Suspects", v=suspects_page.view(report)),
-            lambda: {"schema": 1, "suspects": twins.suspects_rows(report)},
+            lambda: twins.suspects_dict(report),
             comma,
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import ipaddress
+import re
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Final, final
@@ -30,6 +31,7 @@ _HEADERS: Final = (
     (b"x-frame-options", b"DENY"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
+_HOST: Final = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([^:\[\]]*?)\.?)(?::\d*)?")
 _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
@@ -54,15 +56,20 @@ class Guarding:
 
     def knows(self, host: str) -> bool:
         """Return whether a request by this Host header is answered; a rebound DNS name is not."""
-        name = host.rsplit(":", 1)[0] if not host.endswith("]") and ":" in host else host
-        name = name.strip("[]").lower()
-        if name in _LOOPBACK or name in self.hosts:
+        name = name_of(host)
+        if name in _LOOPBACK or name in {name_of(one) for one in self.hosts}:
             return True
         try:
             ipaddress.ip_address(name)
         except ValueError:
             return False
         return self.addresses
+
+
+def name_of(host: str) -> str:
+    """Return the name or address in ``name``, ``name:port``, ``[address]:port`` or a bare IPv6 address, lower-case."""
+    found = _HOST.fullmatch(host)
+    return (found[1] or found[2] if found else host).lower()
 
 
 @final

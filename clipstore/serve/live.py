@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from threading import Lock, get_ident
+from threading import Lock
 from typing import TYPE_CHECKING, final
 
 from clipstore.compare import compare
@@ -28,6 +28,8 @@ _MANY = 40  # systems above which every one is tested against the first alone
 @final
 class Live:
     """A saved eval set as a report; what other processes add shows up at the next request.
+
+    The request that finds the store changed waits for the new report; others are answered from the old one meanwhile.
 
     Parameters
     ----------
@@ -63,7 +65,7 @@ class Live:
         self._baseline = baseline
         self._settings = settings
         self._lock = Lock()
-        self._versions: dict[int, tuple[int, ...]] = {}  # by thread: each has a connection that counts by itself
+        self._version: tuple[int, ...] | None = None
         self._state: object = None
         self._report: Report | None = None
         self._left_out = False  # a system that was not encoded yet may be by now
@@ -83,17 +85,23 @@ class Live:
         NotStored
             When the set is gone, or has no system that can be shown.
         """
-        with self._lock:
+        known = self._report
+        held = self._lock.acquire(blocking=known is None)
+        if known is not None and not held:
+            return known
+        try:
             version = overlay.version(self.store.catalogue)
-            if self._report is not None and version == self._versions.get(get_ident()):
+            if self._report is not None and version == self._version:
                 return self._report
             rows = systems_in(self.store, self.set_name)
             state = [(row.name, row.digest) for row in rows], self._set_digest()
             if self._report is None or state != self._state or self._left_out:
                 self._report = self._made()
                 self._state = state
-            self._versions[get_ident()] = version
+            self._version = version
             return self._report
+        finally:
+            self._lock.release()
 
     def _set_digest(self) -> str | None:
         return next((row.digest for row in self.store.sets() if row.name == self.set_name), None)

@@ -12,6 +12,7 @@ import numpy as np
 
 from clipstore.errors import ClipstoreError
 from clipstore.evaluate.own_recipe import recipe_of
+from clipstore.report.board_page import bare
 from clipstore.search.nearest import Nearest
 from clipstore.search.pools import ImagePool, TextPool
 
@@ -73,7 +74,7 @@ class Searcher:
                 return Answer([], message, again=True)
             return Answer(self._near(report, kind, vectors), f"the nearest {kind}, by cosine")
         except ClipstoreError as error:
-            return Answer([], f"search by words is not possible: {error}")
+            return Answer([], f"search by words is not possible: {bare(str(error))}")
 
     def _of_image(self, report: Report, row: int) -> Vectors:
         id_ = report.image_id(row)

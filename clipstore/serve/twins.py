@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -19,20 +20,16 @@ if TYPE_CHECKING:
     from clipstore.report.image_pages import State
 
 
+_HARMLESS: Final = re.compile(r"-|[-+]?[0-9.]+(e[-+]?[0-9]+)?(%|\*{1,3})?|-inf")
+"""Of what begins like a formula: nothing, and numbers, with stars too."""
+
+
 def guarded(cell: object) -> str:
     """Return a cell that no spreadsheet takes for a formula; numbers stay as they are."""
     shown = "" if cell is None else str(cell)
-    if shown[:1] in {"=", "+", "-", "@", "\t", "\r"} and not _is_number(shown):
+    if shown[:1] in {"=", "+", "-", "@", "\t", "\r"} and not _HARMLESS.fullmatch(shown):
         return f"'{shown}"
     return shown
-
-
-def _is_number(shown: str) -> bool:
-    try:
-        float(shown)
-    except ValueError:
-        return False
-    return True
 
 
 def comma(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -45,9 +42,9 @@ def comma(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def board_csv(report: Report) -> str:
-    """Return the leaderboard."""
-    (first, *_), _ = report.comparison.main()
-    return comma([column.full for column in first.columns], first.rows)
+    """Return what ``clipstore compare --format csv`` gives."""
+    header, *rows = csv.reader(io.StringIO(report.comparison.form("csv")))
+    return comma(header, rows)
 
 
 def images_dict(report: Report, state: State) -> dict[str, Any]:
@@ -152,6 +149,22 @@ def plots_csv(report: Report) -> str:
         for cells in ([column.header for column in one.table.columns], *one.table.rows)
     ]
     return comma(("plot",), rows)
+
+
+def suspects_dict(report: Report) -> dict[str, Any]:
+    """Return every reason with its count, or why nobody looked, and the suspects that the page lists."""
+    shown = suspects_page.view(report)
+    reasons = [
+        {
+            "kind": one["name"],
+            "title": one["title"],
+            "count": one["count"],
+            "listed": len(one["rows"]),
+            "not_looked_for": one["missing"] or None,
+        }
+        for one in shown["reasons"]
+    ]
+    return {"schema": 1, "reasons": reasons, "suspects": suspects_rows(report)}
 
 
 def suspects_rows(report: Report) -> list[dict[str, Any]]:

@@ -140,10 +140,15 @@ def test_a_file_that_is_no_folder(reporting, files, capsys):
 def test_a_taken_port_is_said(capsys):
     """Before anything is loaded."""
     with serve.bound("127.0.0.1", 0) as taken:
-        taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(InputError, match=f"127.0.0.1:{port}.*-p PORT"):
             serve.bound("127.0.0.1", port)
+
+
+def test_a_browser_that_is_opened_at_once_is_not_refused():
+    """The socket listens before the address is printed or opened; who comes early waits."""
+    with serve.bound("127.0.0.1", 0) as made, socket.create_connection(made.getsockname(), timeout=5):
+        pass
 
 
 def test_the_address_that_is_printed():

@@ -7,10 +7,12 @@ from dataclasses import replace
 import pytest
 import reported
 
-from clipstore import Store
+from clipstore import Store, compare, measure
 from clipstore.errors import InputError
-from clipstore.report import write_folder
+from clipstore.formats import read_captions
+from clipstore.report import gather, write_folder
 from clipstore.report.figures import write_figures
+from clipstore.significance import Settings
 
 
 def test_every_link_leads_to_a_file(report, tmp_path):
@@ -43,6 +45,24 @@ def test_a_second_report_leaves_nothing_of_the_first(store, tmp_path):
         "image/mine.txt", "notes.html"
     }  # fmt: skip
     assert list((folder / "thumbs").iterdir()) == []
+
+
+def test_pictures_go_first_where_none_are_wanted(store, tmp_path, monkeypatch):
+    """A run without images that is stopped half-way has taken the older pictures away already."""
+    space, loaded = reported.filled(store, tmp_path)
+    measured = measure(space, {name: read_captions(own) for name, own in reported.systems().items()}, loaded)
+    comparison = compare(measured, settings=Settings(resamples=200))
+    write_folder(gather(comparison, space), tmp_path / "out")
+    assert list((tmp_path / "out" / "thumbs").iterdir())
+
+    def stopped(*_more):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("clipstore.report.folder._files", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        write_folder(gather(comparison, space, images=False), tmp_path / "out")
+    assert list((tmp_path / "out" / "thumbs").iterdir()) == []
+    assert (tmp_path / "out" / "index.html").exists()
 
 
 def test_what_no_report_wrote_is_not_written_over(report, tmp_path):

@@ -262,3 +262,6 @@ def test_a_warning_names_no_folder():
     assert board_page.bare("/home/me/out/blip.json: 3 of 1/2 odd, see out/a.json") == (
         "blip.json: 3 of 1/2 odd, see out/a.json"
     )
+    assert board_page.bare("can't read '/home/my own me/a b/blip.json'") == "can't read 'blip.json'"
+    assert board_page.bare("/mnt/big disk/x.json and out/a.json") == "x.json and out/a.json"
+    assert board_page.bare("see file:///home/me/a.jpg, file://box/share/b.jpg") == "see a.jpg, b.jpg"

@@ -59,6 +59,15 @@ def test_other_hosts_by_address_or_by_name(live):
     assert asked(live, guarding, "http://evil.example").get("/about").status_code == 421
 
 
+@pytest.mark.parametrize("allowed", ["Box.lab:8000", "box.lab", "fe80::1", "[fe80::1]:8000"])
+def test_a_name_may_be_allowed_with_its_port(allowed):
+    """What is named, with or without a port, in brackets or not, is what requests may call it by."""
+    guarding = Guarding(frozenset({allowed}))
+    own, other = ("[fe80::1]", "box.lab") if "fe80" in allowed else ("box.lab", "[fe80::1]")
+    assert all(guarding.knows(f"{own}{port}") for port in ("", ":8000", ":9"))
+    assert not guarding.knows(other)
+
+
 def test_the_token(live):
     """Without it nothing; with it once, a cookie, and an address without it."""
     client = asked(live, Guarding(token="secret"), "http://127.0.0.1:8000")
@@ -89,7 +98,7 @@ def test_long_addresses_are_refused(client):
     assert client.get("/images", params={"q": "x" * 5000}).status_code == 414
 
 
-@pytest.mark.parametrize("host", ["", "evil", "[::1", "127.0.0.1:80:80"])
+@pytest.mark.parametrize("host", ["", "evil", "[::1", "127.0.0.1:80:80", "[::1]evil", "localhost:80x", "::1]"])
 def test_odd_hosts(host):
     """A header that is no host is not known."""
     assert not Guarding().knows(host)

@@ -14,7 +14,7 @@ import reported
 from clipstore import keys
 from clipstore.evalset import save
 from clipstore.formats import read_captions
-from clipstore.serve import searching
+from clipstore.serve import searching, twins
 from clipstore.storage.catalogue import sets
 
 ODD = quote("a/b & <i>100%</i>", safe="")
@@ -44,6 +44,9 @@ def test_every_page_has_twins(client, path):
 def test_the_first_twin_is_the_comparison(client, live):
     """``/index.json`` is what ``clipstore compare --json`` prints."""
     assert client.get("/index.json").json() == live.report().comparison.to_dict()
+    rows = list(csv.reader(io.StringIO(client.get("/index.csv").text)))
+    assert rows == list(csv.reader(io.StringIO(live.report().comparison.form("csv"))))
+    assert len(set(rows[0])) == len(rows[0])
 
 
 def test_hostile_captions_stay_text(client):
@@ -63,6 +66,77 @@ def test_spreadsheets_run_no_caption(client):
     cells = [cell for row in rows for cell in row]
     assert "'=1+1" in cells
     assert not any(cell.startswith(("=", "@", "\t")) for cell in cells)
+
+
+@pytest.mark.parametrize(
+    ("cell", "shown"),
+    [
+        ("-", "-"), ("-0.02", "-0.02"), ("+0.004***", "+0.004***"), ("-1e-05", "-1e-05"), ("-12.5%", "-12.5%"),
+        ("-1+1", "'-1+1"), ("+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0"), ("--1", "'--1"), ("=1", "'=1"), (None, ""),
+    ],
+)  # fmt: skip
+def test_only_formulas_are_guarded(cell, shown):
+    """A number, also with stars, or a lone dash is none."""
+    assert twins.guarded(cell) == shown
+
+
+def test_suspects_are_counted_in_json(client, live):
+    """Each reason with its number, or why nobody looked, beside those that are listed."""
+    found = client.get("/suspects.json").json()
+    reasons = {one["kind"]: one for one in found["reasons"]}
+    assert reasons["low"]["count"] is None
+    assert reasons["low"]["not_looked_for"] == "it takes 4 systems"
+    assert reasons["repeated"]["not_looked_for"] is None
+    listed = [one for one in found["suspects"] if one["kind"] == "repeated"]
+    assert reasons["repeated"]["count"] == reasons["repeated"]["listed"] == len(listed) > 0
+
+
+def test_no_answer_names_a_folder(client, live, store, monkeypatch):
+    """Not in warnings, not in what a search says, not in a refusal."""
+    from clipstore.errors import ClipstoreError
+
+    def failing(*_more, **_others):
+        msg = f"{store.folder}/catalogue.sqlite: no; see file://{store.folder}/x"
+        raise ClipstoreError(msg)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("clipstore.serve.live.load_systems", failing)
+        live._state = live._version = None
+        for path in ("/", "/index.json", "/index.csv"):
+            answer = client.get(path)
+            assert str(store.folder.parent) not in answer.text, path
+    monkeypatch.setattr(type(live.space), "encoder", failing)
+    found = client.get("/search.json", params={"q": "never seen words"}).json()
+    assert found["message"] == "search by words is not possible: catalogue.sqlite: no; see x"
+    monkeypatch.setattr(live, "report", failing)
+    assert client.get("/").text == "catalogue.sqlite: no; see x"
+
+
+def test_pages_are_answered_while_a_report_is_made(client, live, store, monkeypatch):
+    """The request that finds the store changed waits; others get the report that was, and then the new one."""
+    from clipstore.evalset import EvalSet
+
+    first = live.report()
+    making, made = threading.Event(), threading.Event()
+    usual = live._made
+
+    def slowly():
+        making.set()
+        assert made.wait(60)
+        return usual()
+
+    monkeypatch.setattr(live, "_made", slowly)
+    save(store, "shown", EvalSet.load(store, "shown"), {"late": read_captions(drawn.captions(reported.COUNT, "late"))})
+    found = []
+    waiting = threading.Thread(target=lambda: found.append(live.report()))
+    waiting.start()
+    assert making.wait(60)
+    assert live.report() is first
+    assert client.get("/about").status_code == 200
+    made.set()
+    waiting.join(60)
+    assert found[0] is not first
+    assert live.report() is not first
 
 
 def test_sorts_without_a_script(client, live):
