@@ -1,5 +1,6 @@
 """Readers of benchmarks: rows as published, and every exclusion counted."""
 
+import csv
 import json
 
 import numpy as np
@@ -97,6 +98,58 @@ def test_files_may_lie_one_folder_below(tmp_path):
     """``--data`` may be the folder above."""
     expert(tmp_path / "flickr8k")
     assert read("flickr8k-expert", tmp_path).n == 15
+
+
+def composite_tables(folder, **rows):
+    """Write the three tables as their authors gave them out: other columns, four captions in two, two rows at the end."""
+    for name in ("8k", "30k", "coco"):
+        count = 3 if name == "8k" else 4
+        header = ["HITId", "Input.image_url", *(f"Input.text{at + 1}" for at in range(count))]
+        header += [f"Answer.Q{at + 1}Answer" for at in range(count)]
+        body = [["h", f"http://some.where/{image}", *texts, *answers] for image, texts, answers in rows.get(name, [])]
+        with (folder / f"{name}_correctness.csv").open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file, delimiter=";").writerows([header, *body, ["mean"], []])
+
+
+def composite_references(folder):
+    """Write references of one image of Flickr30k, as its archive has them, and of one of COCO; return Flickr8k's."""
+    tokens(folder)
+    (folder / "results_20130124.token").write_text("77.jpg#0\ta cat sleeps\n77.jpg#1\tthe cat is asleep\n")
+    coco = {
+        "images": [{"id": 3, "file_name": "COCO_val2014_000000000003.jpg"}],
+        "annotations": [{"image_id": 3, "caption": text} for text in ("a bus", "a red bus")],
+    }
+    write(folder / "captions_val2014.json", coco)
+
+
+def test_composite_from_its_authors_tables(tmp_path):
+    """Three captions an image are used; the fourth, what nobody rated and rows of no image are counted."""
+    composite_references(tmp_path)
+    composite_tables(
+        tmp_path,
+        **{
+            "30k": [("77.jpg", ["A cat sleeps.", "a dog; a cat", "grass", "more"], [5, 1, 2, 3])],
+            "coco": [("COCO_val2014_000000000003.jpg", ["a bus", "a plane", "sky", "nan"], [4, "", 1, ""])],
+        },
+    )
+    found = read("composite", tmp_path)
+    assert list(zip(found.captions, found.ratings[:, 0].tolist(), strict=True)) == [
+        ("A cat sleeps.", 5), ("a dog; a cat", 1), ("grass", 2), ("a bus", 4), ("sky", 1)
+    ]  # fmt: skip
+    assert found.references[0] == ("the cat is asleep",)
+    assert found.excluded["caption 4 of an image (published tables use 3)"] == 1
+    assert found.excluded["caption without a rating"] == 1
+    assert found.excluded["row without an image (the tables end with two)"] == 3
+    assert any("the three tables have 5 rows, the published evaluation 11,985" in note for note in found.notes)
+    (tmp_path / "8k_correctness.csv").unlink()
+    with pytest.raises(InputError, match=r"8k_correctness.csv, from AMT_Eval\.zip"):
+        read("composite", tmp_path)
+    (tmp_path / "8k_correctness.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(BadFormat, match=r"8k_correctness.csv: no table of Composite.*Input.image_url"):
+        read("composite", tmp_path)
+    composite_tables(tmp_path, **{"8k": [("1.jpg", ["a", "b", "c"], [1, "x", 2])]})
+    with pytest.raises(BadFormat, match=r"8k_correctness\.csv: row 2: 'x' is no number"):
+        read("composite", tmp_path)
 
 
 def test_composite_removes_rated_references_for_all_rows_of_the_image(tmp_path):

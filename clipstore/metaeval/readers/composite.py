@@ -14,8 +14,8 @@ from clipstore.errors import BadFormat
 from clipstore.formats import read_references
 from clipstore.metaeval.pictures import image_key
 from clipstore.metaeval.protocols import Ratings
-from clipstore.metaeval.readers import flickr8k
-from clipstore.metaeval.readers.files import Wanted, column, find_all, joined, number, read_json, records
+from clipstore.metaeval.readers import composite_csv, flickr8k
+from clipstore.metaeval.readers.files import Wanted, column, either, find_all, joined, number, read_json, records
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 ROWS: Final = Wanted(
     "composite.tsv",
-    "the Composite data set (8k, 30k and coco correctness files, as in FLEUR's repository or yuwd/Composite on the "
-    "hub), written as one table with columns part, image, caption, human_1to5",
+    "FLEUR's repository or yuwd/Composite on the hub, written as one table with columns part, image, caption, "
+    f"human_1to5; or {', '.join(one.name for one in composite_csv.PARTS.values())} of AMT_Eval.zip beside it",
     "11,985 rows of 3,995 images",
     "d2f86838b48212fa45364650790cf98b",
 )
@@ -35,9 +35,11 @@ COCO: Final = Wanted(
     "captions_val2014.json of cocodataset.org's annotations_trainval2014.zip, or the Karpathy test split so written",
     "40,504 images, or 5,000",
 )
+COCO_PUBLISHED: Final = Wanted("captions_val2014.json", "cocodataset.org's annotations_trainval2014.zip")
 FLICKR30K: Final = Wanted(
     "references.json", "Flickr30k's test split (dataset_flickr30k.json), written as id -> references", "1,000 images"
 )
+FLICKR30K_PUBLISHED: Final = Wanted("results_20130124.token", "Flickr30k's own archive", "31,783 images")
 EXPECTED: Final = 11_985
 _WHAT: Final = {
     "remove": "rated caption among the references (removed for all rows of its image)",
@@ -52,14 +54,15 @@ def read(folder: Path, own: Own = "remove") -> Ratings:
     Parameters
     ----------
     folder
-        Holds ``composite.tsv``, COCO's ``annotations.json``, Flickr30k's ``references.json`` and
+        Holds ``composite.tsv`` or the three tables of :mod:`composite_csv`, COCO's ``annotations.json`` or
+        ``captions_val2014.json``, Flickr30k's ``references.json`` or ``results_20130124.token``, and
         ``Flickr8k.token.txt``, or folders with them.
     own
         What happens to a candidate that is among its references; published tables remove it there.
     """
-    path, tokens, coco = find_all(folder, ROWS, flickr8k.TOKENS, COCO)
-    table = records(path)
-    known = _references(tokens, FLICKR30K.find(_near(folder, "flickr30k")), coco)
+    table, left_out, path, (tokens, coco) = _found(folder)
+    near = _near(folder, "flickr30k")
+    known = _references(tokens, either(near, FLICKR30K, FLICKR30K_PUBLISHED).find(near), coco)
     read_rows, lost = _rows(table, path, known)
     rated: dict[str, set[str]] = {}
     for image, caption, *_ in read_rows:
@@ -76,16 +79,31 @@ def read(folder: Path, own: Own = "remove") -> Ratings:
         kept.append(row)
         references.append(tuple(one for one in found if _bare(one) not in gone))
     parts = Counter(row[3] for row in kept)
-    notes = [note for note in (ROWS.differs(path),) if note]
+    joint = path.name == ROWS.name
+    notes = [note for note in (ROWS.differs(path) if joint else "",) if note]
     if len(table) != EXPECTED:
-        notes.append(f"{path.name} has {len(table):,} rows, the published evaluation {EXPECTED:,}")
+        has = f"{path.name} has" if joint else "the three tables have"
+        notes.append(f"{has} {len(table):,} rows, the published evaluation {EXPECTED:,}")
     notes.append(f"rows: {', '.join(f'{count:,} {part}' for part, count in sorted(parts.items()))}")
-    excluded = {"row whose image has no references": lost}
+    excluded = {**left_out, "row whose image has no references": lost}
     if own != "keep":
         excluded[_WHAT[own]] = among
     images, captions, human, _ = zip(*kept, strict=True) if kept else ((), (), (), ())
     ratings = np.array(human, np.float64)[:, None]
     return Ratings("composite", images, captions, tuple(references), ratings, "tau_c", excluded, notes=tuple(notes))
+
+
+def _found(folder: Path) -> tuple[list[dict[str, Any]], Counter[str], Path, list[Path]]:
+    """Return the rows, what of the authors' tables was left out, a file to name, and those of references."""
+    left_out: Counter[str] = Counter()
+    others = (flickr8k.TOKENS, either(folder, COCO, COCO_PUBLISHED))
+    parts = composite_csv.PARTS
+    if ROWS.search(folder) is not None or not any(one.search(folder) for one in parts.values()):
+        path, *found = find_all(folder, ROWS, *others)
+        return records(path), left_out, path, found
+    *paths, tokens, coco = find_all(folder, *parts.values(), *others)
+    rows = [row for part, path in zip(parts, paths, strict=True) for row in composite_csv.rows(part, path, left_out)]
+    return rows, left_out, paths[0], [tokens, coco]
 
 
 def _rows(

@@ -89,6 +89,11 @@ def find_all(folder: Path, *wanted: Wanted) -> list[Path]:
     return [path for path in found if path is not None]
 
 
+def either(folder: Path, *wanted: Wanted) -> Wanted:
+    """Return the first of several files that is there, by its name; the first of all where none is."""
+    return next((one for one in wanted if one.search(folder) is not None), wanted[0])
+
+
 def joined(text: str) -> str:
     """Return a caption with its white space joined to single spaces."""
     return " ".join(text.split())
