@@ -8,7 +8,8 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any, Final, final
 from urllib.parse import unquote
 
-from starlette.responses import PlainTextResponse, Response
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from clipstore import keys
 from clipstore.errors import InputError
@@ -228,18 +229,20 @@ class Answers:
         return self._answer(request, twin, html, lambda: plain, comma)
 
     def search(self, request: Request) -> Response:
-        """Answer a search by words or by an image of the set."""
+        """Answer a search by words, by an image of the set, or by a picture that was sent."""
         report = self._report()
         query, slug = asked.text(request, "q"), asked.text(request, "like")
         like = report.row_of.get(slug)
         if slug and like is None:
             return _missing("image")
         kind: Any = asked.one_of(request, "kind", ("images", "captions"), "images")
-        found = self._searcher.search(report, kind, query, like)
+        picture = asked.content_id(request, "picture")
+        found = self._searcher.search(report, kind, query, like, picture)
         view = {
             "query": query,
             "kind": kind,
             "like": slug if like is not None and not query else "",
+            "picture": keys.to_hex(picture) if picture is not None and not query else "",
             "hits": found.hits,
             "message": found.message,
         }
@@ -253,6 +256,18 @@ class Answers:
             lambda: {"schema": 1, "query": query, "message": found.message, "hits": rows},
             lambda: twins.comma(columns, found.hits),
         )
+
+    async def picture(self, request: Request) -> Response:
+        """Take a picture to search by, which is encoded and not kept; the answer is where its search stands."""
+        async with request.form(max_files=1, max_fields=4) as form:
+            given, kind = form.get("picture"), form.get("kind")
+            data = b"" if given is None or isinstance(given, str) else await given.read()
+        if not data:
+            msg = "no image was sent: choose a file"
+            raise InputError(msg)
+        id_ = await run_in_threadpool(self._searcher.shown, data)
+        more = "&kind=captions" if kind == "captions" else ""
+        return RedirectResponse(f"/search?picture={keys.to_hex(id_)}{more}", 303)
 
     def thumb(self, request: Request) -> Response:
         """Answer a thumbnail, by the content id of an image of the set."""

@@ -54,6 +54,22 @@ def one_of(request: Request, name: str, known: Collection[str], usual: str) -> s
     return given or usual
 
 
+def content_id(request: Request, name: str) -> int | None:
+    """Return a content id in hexadecimal digits; None where it is absent.
+
+    Raises
+    ------
+    InputError
+        When it is none.
+    """
+    given = text(request, name)
+    try:
+        return keys.from_hex(given) if given else None
+    except ValueError as error:
+        msg = f"{name}={given[:_SHOWN]}: is no content id"
+        raise InputError(msg) from error
+
+
 def page(request: Request) -> int:
     """Return the page that is asked for, from 1 on; 1 where none is.
 

@@ -24,6 +24,11 @@ COOKIE: Final = "clipstore-token"
 LONGEST: Final = 4000
 """Bytes that an address may have."""
 
+SENDING: Final = "/search"
+"""The one place where a picture may be sent, to search by; nothing is changed by it."""
+LARGEST: Final = 20_000_000
+"""Bytes that such a request may have."""
+
 _HEADERS: Final = (
     (b"content-security-policy", POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
@@ -104,14 +109,15 @@ class Guard:
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = dict(scope["headers"])
-        if scope["method"] not in {"GET", "HEAD"}:
+        sending = scope["method"] == "POST" and scope["path"] == SENDING
+        if scope["method"] not in {"GET", "HEAD"} and not sending:
             return PlainTextResponse("only reading is possible here", 405, {"allow": "GET, HEAD"})
         if len(scope["query_string"]) + len(scope["raw_path"]) > LONGEST:
             return PlainTextResponse("the address is too long", 414)
         if not self._guarding.knows(headers.get(b"host", b"").decode("latin-1")):
             msg = "this host name is not served: open the address that clipstore serve printed, or start it with --host"
             return PlainTextResponse(msg, 421)
-        return self._token_refusal(scope, headers)
+        return self._token_refusal(scope, headers) or (_sent_refusal(headers) if sending else None)
 
     def _token_refusal(self, scope: Scope, headers: dict[bytes, bytes]) -> Response | None:
         token = self._guarding.token
@@ -130,6 +136,23 @@ class Guard:
         if shown is not None and _equal(shown, token):
             return None
         return PlainTextResponse("give the token: open the address that clipstore serve printed", 403)
+
+
+def _sent_refusal(headers: dict[bytes, bytes]) -> Response | None:
+    """Refuse a picture that a page of another site sends, or one that is too large or of unknown size.
+
+    Our own pages send no referrer, so that a browser calls their origin ``null``.
+    """
+    origin, host = headers.get(b"origin", b"null"), headers.get(b"host", b"")
+    foreign = origin != b"null" and origin.partition(b"://")[2] != host
+    if foreign or headers.get(b"sec-fetch-site") in {b"cross-site", b"same-site"}:
+        return PlainTextResponse("only a page of this server may send a picture", 403)
+    size = headers.get(b"content-length", b"")
+    if not size.isdigit() or b"transfer-encoding" in headers:
+        return PlainTextResponse("say how large the picture is (Content-Length)", 411)
+    if int(size) > LARGEST:
+        return PlainTextResponse(f"the picture is larger than {LARGEST // 1_000_000} MB", 413, {"connection": "close"})
+    return None
 
 
 def _cookie_name(token: str) -> str:

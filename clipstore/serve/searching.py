@@ -1,4 +1,4 @@
-"""Search by words or by an image; the model loads in a worker, and no page waits for it."""
+"""Search by words, by an image of the set or by one's own; the model loads in a worker, and no page waits for it."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ from typing import TYPE_CHECKING, Any, Final, Literal, final
 
 import numpy as np
 
-from clipstore.errors import ClipstoreError
+from clipstore import keys
+from clipstore.errors import Busy, ClipstoreError, NotStored
 from clipstore.evaluate.own_recipe import recipe_of
 from clipstore.report.board_page import bare
 from clipstore.search.nearest import Nearest
 from clipstore.search.pools import ImagePool, TextPool
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from clipstore.arrays import Vectors
     from clipstore.report import Report
     from clipstore.serve.live import Live
+    from clipstore.store import Space
 
 Kind = Literal["images", "captions"]
 
@@ -28,6 +32,11 @@ PATIENCE = 0.08
 """Seconds that a page waits for a vector: enough to encode some words, not to load a model."""
 
 _KEPT: Final = 200
+_WAITING: Final = 8
+"""Queries that may wait for the worker; each of a picture holds its bytes."""
+
+Asked = tuple[Literal["words", "picture"], str]
+"""What a vector is of: words, or the content id of somebody's picture."""
 
 
 @final
@@ -53,7 +62,7 @@ class Searcher:
     def __init__(self, live: Live) -> None:
         self._live = live
         self._pool = ThreadPoolExecutor(1, "clipstore-search")
-        self._asked: OrderedDict[str, Future[Vectors]] = OrderedDict()
+        self._asked: OrderedDict[Asked, Future[Vectors]] = OrderedDict()
         self._texts: tuple[Report, TextPool] | None = None
         self._lock = Lock()
 
@@ -61,23 +70,58 @@ class Searcher:
         """Stop the worker when what it does is done."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def search(self, report: Report, kind: Kind, query: str, like: int | None) -> Answer:
-        """Return the nearest images or captions of words, or of an image of the set."""
+    def search(
+        self, report: Report, kind: Kind, query: str, like: int | None = None, picture: int | None = None
+    ) -> Answer:
+        """Return the nearest images or captions of words, of an image of the set, or of a picture that was shown.
+
+        Parameters
+        ----------
+        report
+            Whose images and captions.
+        kind
+            What is looked for.
+        query
+            Words; where there are some, they count.
+        like
+            Row of an image of the set.
+        picture
+            What :meth:`shown` returned.
+        """
         if report.image_similarity is None:
             return Answer([], "search needs an encoder: serve a set with images")
-        if not query and like is None:
-            return Answer([], "type some words: images, or captions, near to them are shown")
+        if not query and like is None and picture is None:
+            return Answer([], "type some words or choose an image: images, or captions, near to it are shown")
         try:
-            vectors = self._of_image(report, like) if like is not None and not query else self._of_text(query)
+            vectors = self._vectors(report, query, like, picture)
             if vectors is None:
-                message = "the words are being encoded, the model loads first; this page asks again by itself"
+                what = "words are" if query else "picture is"
+                message = f"the {what} being encoded, the model loads first; this page asks again by itself"
                 return Answer([], message, again=True)
             return Answer(self._near(report, kind, vectors), f"the nearest {kind}, by cosine")
         except ClipstoreError as error:
-            return Answer([], f"search by words is not possible: {bare(str(error))}")
+            return Answer([], f"this search is not possible: {bare(str(error))}")
 
-    def _of_image(self, report: Report, row: int) -> Vectors:
-        id_ = report.image_id(row)
+    def shown(self, data: bytes) -> int:
+        """Have the worker encode somebody's picture, and return its content id; it is kept in memory alone.
+
+        Raises
+        ------
+        Busy
+            When too many wait for the worker.
+        """
+        id_ = keys.image_id(data)
+        if not self._stored_image(id_):
+            self._soon(("picture", keys.to_hex(id_)), lambda: _of_bytes(self._live.space, data))
+        return id_
+
+    def _vectors(self, report: Report, query: str, like: int | None, picture: int | None) -> Vectors | None:
+        """Return the query's vector; None while the worker has it."""
+        if query:
+            return self._of_text(query)
+        if picture is not None:
+            return self._of_picture(picture)
+        id_ = None if like is None else report.image_id(like)
         return self._live.space.gather_images(np.array([] if id_ is None else [id_], np.int64))
 
     def _of_text(self, query: str) -> Vectors | None:
@@ -86,17 +130,34 @@ class Searcher:
         stored = space.text_keys([query], prefix)
         if space.has("text", stored).all():
             return space.gather_texts(stored)
+        return _in_time(self._soon(("words", query), lambda: space.encoder().encode_texts([prefix + query])))
+
+    def _of_picture(self, id_: int) -> Vectors | None:
+        if self._stored_image(id_):
+            return self._live.space.gather_images(np.array([id_], np.int64))
         with self._lock:
-            future = self._asked.pop(query, None)
+            future = self._asked.get(("picture", keys.to_hex(id_)))
+        if future is None:
+            msg = "the picture is not at hand any more: choose it again"
+            raise NotStored(msg)
+        return _in_time(future)
+
+    def _stored_image(self, id_: int) -> bool:
+        return bool(self._live.space.has("image", np.array([id_], np.int64)).all())
+
+    def _soon(self, asked: Asked, make: Callable[[], Vectors]) -> Future[Vectors]:
+        """Return what the worker makes or made of a query; a failure is tried again."""
+        with self._lock:
+            future = self._asked.pop(asked, None)
             if future is None or (future.done() and future.exception() is not None):
-                future = self._pool.submit(lambda: space.encoder().encode_texts([prefix + query]))
-            self._asked[query] = future
+                if sum(not one.done() for one in self._asked.values()) >= _WAITING:
+                    msg = "the model has too much to encode: ask again in a while"
+                    raise Busy(msg)
+                future = self._pool.submit(make)
+            self._asked[asked] = future
             while len(self._asked) > _KEPT:
                 self._asked.popitem(last=False)
-        try:
-            return future.result(PATIENCE)
-        except TimeoutError:
-            return None
+        return future
 
     def _near(self, report: Report, kind: Kind, vectors: Vectors) -> list[tuple[Any, ...]]:
         space = self._live.space
@@ -121,3 +182,17 @@ class Searcher:
             pool = TextPool(report.title, dict(zip(found[::-1], distinct[::-1], strict=True)))
             self._texts = (report, pool)
         return self._texts[1]
+
+
+def _of_bytes(space: Space, data: bytes) -> Vectors:
+    encoder = space.encoder()
+    encoder.prepare_image(data)  # says what is wrong with it without a place in a list
+    return encoder.encode_images([data])
+
+
+def _in_time(future: Future[Vectors]) -> Vectors | None:
+    """Return what a worker made, None where it takes longer than a page waits."""
+    try:
+        return future.result(PATIENCE)
+    except TimeoutError:
+        return None

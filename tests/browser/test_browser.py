@@ -169,6 +169,19 @@ def test_the_keyboard_alone_reaches_an_image(page):
     page.until(lambda: "/pair/" in page.driver.current_url)
 
 
+@pytest.mark.parametrize("scripts", [True, False])
+def test_searching_by_a_picture(page, tmp_path, scripts):
+    """A file is chosen and sent, with scripts or without; the images like it are shown."""
+    drawn.picture(99).save(tmp_path / "mine.png")
+    page.scripts(on=scripts)
+    page.open("/search")
+    page.one("input[type=file]").send_keys(str(tmp_path / "mine.png"))
+    page.one("form[method=post] button").click()
+    page.until(lambda: "/search?picture=" in page.driver.current_url and page.all(".card"))
+    assert "Images like the image that was sent." in page.one("main").text
+    assert page.complaints() == []
+
+
 def test_without_scripts(page):
     """Sorting, filtering and paging are links and forms."""
     page.scripts(on=False)

@@ -8,6 +8,8 @@ import threading
 from urllib.parse import quote
 
 import drawn
+import numpy as np
+import PIL.Image
 import pytest
 import reported
 
@@ -107,7 +109,7 @@ def test_no_answer_names_a_folder(client, live, store, monkeypatch):
             assert str(store.folder.parent) not in answer.text, path
     monkeypatch.setattr(type(live.space), "encoder", failing)
     found = client.get("/search.json", params={"q": "never seen words"}).json()
-    assert found["message"] == "search by words is not possible: catalogue.sqlite: no; see x"
+    assert found["message"] == "this search is not possible: catalogue.sqlite: no; see x"
     monkeypatch.setattr(live, "report", failing)
     assert client.get("/").text == "catalogue.sqlite: no; see x"
 
@@ -262,6 +264,82 @@ def test_search(client):
     assert like[0]["image"] == drawn.name(5)
     found = client.get("/search.json", params={"q": "a caption of picture 5", "kind": "captions"}).json()["hits"]
     assert found[0]["caption"] == "a caption of picture 5"
+
+
+def send(client, data, **more):
+    """Send a picture as the form does."""
+    return client.post("/search", files={"picture": ("mine.jpg", data, "image/jpeg")}, **more)
+
+
+def picture(colour):
+    """Return the bytes of an image that the set does not have."""
+    out = io.BytesIO()
+    PIL.Image.new("RGB", (40, 30), colour).save(out, "PNG")
+    return out.getvalue()
+
+
+def test_search_by_a_picture_of_ones_own(client, live, store, tmp_path):
+    """It is encoded in the worker and kept by nobody; the address of its search holds its content id alone."""
+    before = store.counts()
+    answer = send(client, picture("red"))
+    assert answer.status_code == 303
+    place = answer.headers["location"]
+    assert re.fullmatch("/search[?]picture=[0-9a-f]{16}", place)
+    text = client.get(place).text
+    assert text.count('class="card"') == reported.COUNT
+    assert "Images like the image that was sent." in text
+    assert store.counts() == before
+    assert not live.space.has("image", np.array([keys.from_hex(place[-16:])])).any()
+    found = client.get(place.replace("search?", "search.json?") + "&kind=captions").json()["hits"]
+    own = live.space.encoder().encode_images([picture("red")])[0]
+    report = live.report()
+    texts = [text for one in report.measured.systems for text in one.texts]
+    cosines = live.space.gather_texts(live.space.text_keys(texts, "A photo depicts ")) @ own
+    assert float(found[0]["cosine"]) >= cosines.max() - 1e-3
+    known = next((tmp_path / "images").iterdir())
+    assert client.get(send(client, known.read_bytes()).headers["location"]).text.count('class="card"') > 0
+
+
+def test_pictures_that_can_not_be_searched_by(client):
+    """No image, nothing at all, one that was forgotten, no id: each is said."""
+    place = send(client, b"no image").headers["location"]
+    assert "this search is not possible: not an image that Pillow can read" in client.get(place).text
+    assert send(client, b"").text == "no image was sent: choose a file"
+    assert client.post("/search", data={"picture": "text"}).status_code == 400
+    assert "choose it again" in client.get("/search?picture=00000000000000aa").text
+    assert client.get("/search?picture=zz").status_code == 400
+
+
+def test_a_page_of_another_site_sends_nothing(client, monkeypatch):
+    """Origin, size and place are looked at before anything is read."""
+    assert send(client, picture("red"), headers={"origin": "http://evil.example"}).status_code == 403
+    assert send(client, picture("red"), headers={"sec-fetch-site": "cross-site"}).status_code == 403
+    assert send(client, picture("red"), headers={"origin": "http://127.0.0.1:8000"}).status_code == 303
+    monkeypatch.setattr("clipstore.serve.guard.LARGEST", 100)
+    assert send(client, picture("red")).status_code == 413
+    assert client.post("/search", content=iter([b"a"])).status_code == 411
+    assert client.post("/images").status_code == 405
+    assert client.post("/search.json").status_code == 405
+
+
+def test_no_more_pictures_wait_than_memory_holds(client, live, monkeypatch):
+    """While the worker is busy, the ninth is refused and nothing is lost."""
+    free, loaded = threading.Event(), type(live.space).encoder
+
+    def slowly(*given):
+        assert free.wait(60)
+        return loaded(*given)
+
+    monkeypatch.setattr(type(live.space), "encoder", slowly)
+    monkeypatch.setattr(searching, "PATIENCE", 0.01)
+    answers = [send(client, picture((shade, 0, 0))) for shade in range(9)]
+    assert [one.status_code for one in answers] == [303] * 8 + [503]
+    waiting = client.get(answers[0].headers["location"]).text
+    assert "the picture is being encoded" in waiting
+    assert '<meta http-equiv="refresh" content="1">' in waiting
+    free.set()
+    monkeypatch.setattr(searching, "PATIENCE", 60)
+    assert client.get(answers[0].headers["location"]).text.count('class="card"') == reported.COUNT
 
 
 def test_no_page_waits_for_the_model(client, live, monkeypatch):
