@@ -4,37 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final, final
 
 from markupsafe import Markup, escape
 
-from clipstore.errors import CannotWrite, InputError
-from clipstore.formats.writing import save
 from clipstore.report import board_page, image_pages, pair_page, plots_page, rerank_page, suspects_page
 from clipstore.report.onefile import Written, data_of
 from clipstore.report.order import ordered, sorts
+from clipstore.report.owned import Owned
 from clipstore.report.render import asset, page
 from clipstore.report.visible import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from clipstore.report.report import Report
 
-MARK: Final = ".clipstore-report"
-"""The file by which a folder is known as a report's; what a report writes there, the next one may take away."""
-
 _PAIRS: Final = 400  # pair pages of a folder
-_FOLDERS: Final = ("image", "pair", "thumbs", "static")
-_OURS: Final = re.compile(
-    r"(index|plots|suspects|about|images-[a-z]+-\d+|rerank-\d+|image/\d+|pair/\d+-\d+)\.html"
-    r"|thumbs/[0-9a-f]{24}\.webp|static/style\.css|static/pages\.js|comparison\.json"
-)
-_SAYS: Final = b"Written by clipstore report: the next report into this folder takes the place of this one.\n"
 
 
 @final
@@ -43,7 +32,7 @@ class Beside:
     """Relative links between the files of a folder; ``up`` leads from a page to the folder itself."""
 
     report: Report
-    root: Path
+    owned: Owned
     pairs: frozenset[tuple[int, int]]
     up: str = ""
     written: dict[int, tuple[str, int, int]] = field(default_factory=dict)
@@ -51,7 +40,7 @@ class Beside:
 
     def below(self) -> Beside:
         """Return the links of a page one folder down."""
-        return Beside(self.report, self.root, self.pairs, "../", self.written)
+        return Beside(self.report, self.owned, self.pairs, "../", self.written)
 
     def page(self, name: str, **state: Any) -> str:
         """Return the file of a page; a grid has one a sort and page number."""
@@ -85,7 +74,7 @@ class Beside:
             if made is None:
                 return Markup('<span class="nopicture">no picture</span>')
             name = f"{hashlib.sha256(made.data).hexdigest()[:24]}.webp"
-            save(self.root / "thumbs" / name, made.data)
+            self.owned.put(f"thumbs/{name}", made.data)
             self.written[id_] = (name, made.width, made.height)
         name, width, height = self.written[id_]
         return Markup(  # noqa: S704  the words are escaped, the rest is ours
@@ -111,73 +100,24 @@ def write_folder(report: Report, folder: Path) -> Written:
     report
         The report.
     folder
-        Made if absent. Of an older report there nothing is left; files that no report wrote stay.
+        Made if absent. Of an older report there nothing is left; of other files none is touched.
 
     Raises
     ------
     CannotWrite
         When something can't be written.
     InputError
-        When files there have names of a report's and no report wrote them.
+        When something else stands there under the name of a page.
     """
-    _claim(folder)
+    owned = Owned(folder)
     if not any(id_ in report.pictures for id_ in report.measured.items.image_ids):
-        _clear(folder, {name for name in _held(folder) if not name.startswith("thumbs/")})  # first: they may be private
+        owned.clear("thumbs/")  # first: they may be private
     pairs = frozenset(list(combinations(report.board.order, 2))[:_PAIRS])
-    beside = Beside(report, folder, pairs)
-    size = len(_SAYS)
-    written = set[str]()
+    beside = Beside(report, owned, pairs)
     for name, content in _files(report, beside):
-        data = content.encode()
-        _put(folder / name, data)
-        size += len(data)
-        written.add(name)
-    files = len(written) + 1
-    shown = {name for name, *_ in beside.written.values()}
-    _clear(folder, written | {f"thumbs/{name}" for name in shown})
-    size += sum((folder / "thumbs" / name).stat().st_size for name in shown)
-    return Written(size, files + len(shown), len(beside.written), report.measured.of, {"all": len(report)}, report.seed)
-
-
-def _claim(folder: Path) -> None:
-    """Make the folder and mark it as a report's, unless it holds files of such names already."""
-    foreign = [] if (folder / MARK).exists() else _held(folder)
-    if foreign:
-        msg = f"{folder / foreign[0]}: is there, and no report wrote it: give -o another folder, or move it away"
-        raise InputError(msg)
-    try:
-        for name in ("", *_FOLDERS):
-            (folder / name).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        msg = f"can't make {folder}: {(error.strerror or str(error)).lower()}"
-        raise CannotWrite(msg) from error
-    _put(folder / MARK, _SAYS)
-
-
-def _held(folder: Path) -> list[str]:
-    """Return the files of a folder that have names of a report's, sorted."""
-    found = [path for own in (folder, *(folder / name for name in _FOLDERS)) if own.is_dir() for path in own.iterdir()]
-    names = (path.relative_to(folder).as_posix() for path in found)
-    return sorted(name for name in names if _OURS.fullmatch(name))
-
-
-def _clear(folder: Path, keep: Collection[str]) -> None:
-    """Take away what an earlier report left: pages and pictures of images or systems that this one does not show."""
-    for name in _held(folder):
-        if name not in keep:
-            try:
-                (folder / name).unlink()
-            except OSError as error:
-                msg = f"can't take away {folder / name}, of an earlier report: {(error.strerror or str(error)).lower()}"
-                raise CannotWrite(msg) from error
-
-
-def _put(path: Path, data: bytes) -> None:
-    try:
-        path.write_bytes(data)
-    except OSError as error:
-        msg = f"can't write {path}: {(error.strerror or str(error)).lower()}"
-        raise CannotWrite(msg) from error
+        owned.put(name, content.encode())
+    size, files = owned.finish()
+    return Written(size, files, len(beside.written), report.measured.of, {"all": len(report)}, report.seed)
 
 
 def _files(report: Report, beside: Beside) -> Iterator[tuple[str, str]]:

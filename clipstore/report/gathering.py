@@ -63,6 +63,7 @@ def gather(comparison: Comparison, where: Space | Store, *, images: bool = True,
         _context(space),
         seed,
         _length(space),
+        said,
     )
 
 

@@ -92,8 +92,9 @@ def _worst(report: Report, systems: Sequence[int]) -> Numbers:
 
 def _spread(report: Report, systems: Sequence[int]) -> Numbers:
     image, references = report.image_similarity, report.reference_similarity
-    if image is None or references is None:  # never asked for: ``sorts`` does not offer it
-        return np.zeros(len(report))
+    if image is None or references is None:
+        msg = "sorts() does not offer this one"
+        raise AssertionError(msg)
     gap = _standard(image) - _standard(references)
     return _quiet(lambda own: np.asarray(np.nanmax(np.abs(own), axis=0)), gap[list(systems)])
 

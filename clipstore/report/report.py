@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, final
 
@@ -66,6 +66,8 @@ class Report:
         Of the random images that a report shows.
     length
         How many tokens a word is to the model; None where that is not known.
+    said
+        Caption -> what the recipe encoded for it, where that is another text.
     """
 
     comparison: Comparison
@@ -78,6 +80,7 @@ class Report:
     context: int | None = None
     seed: int = 12345
     length: Callable[[str], int] | None = None
+    said: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def part(self) -> Part:
@@ -191,7 +194,7 @@ class Report:
         for row, system in enumerate(self.measured.systems):
             for item, text in enumerate(system.texts):
                 if text is not None:
-                    out[row, item] = around + sum(map(self.length, text.split()))
+                    out[row, item] = around + sum(map(self.length, self.said.get(text, text).split()))
         return out
 
     @cached_property

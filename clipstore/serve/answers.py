@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from clipstore import keys
-from clipstore.errors import InputError
+from clipstore.errors import Busy, InputError
 from clipstore.report import board_page, image_pages, pair_page, plots_page, rerank_page, suspects_page
 from clipstore.report.onefile import data_of
 from clipstore.report.render import asset, page
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     Maker = Callable[[], Any]
 
 _KINDS: Final = {"json": "application/json", "csv": "text/csv; charset=utf-8"}
+_RECEIVED: Final = 8  # pictures at once, of 20 MB at most
 _FOREVER: Final = "private, max-age=31536000, immutable"
 _AGAIN: Final = "private, no-cache"
 _STATIC: Final = {
@@ -76,6 +77,7 @@ class Answers:
     def __init__(self, live: Live, searcher: Searcher) -> None:
         self._live = live
         self._searcher = searcher
+        self._receiving = 0
 
     def _report(self) -> Report:
         return self._live.report()
@@ -93,7 +95,8 @@ class Answers:
 
     @staticmethod
     def _twin(request: Request) -> str:
-        return str(request.path_params.get("twin", "")).removeprefix(".")
+        given = str(request.path_params.get("twin", ""))
+        return given[1:] if given.startswith(".") else given and "?"
 
     def board(self, request: Request) -> Response:
         """Answer the first page."""
@@ -253,19 +256,26 @@ class Answers:
             request,
             self._twin(request),
             lambda: page("search", report, Addresses(report), "Search", v=view, refresh=refresh),
-            lambda: {"schema": 1, "query": query, "message": found.message, "hits": rows},
+            lambda: {"schema": 1, "query": query, "message": found.message, "again": found.again, "hits": rows},
             lambda: twins.comma(columns, found.hits),
         )
 
     async def picture(self, request: Request) -> Response:
         """Take a picture to search by, which is encoded and not kept; the answer is where its search stands."""
-        async with request.form(max_files=1, max_fields=4) as form:
-            given, kind = form.get("picture"), form.get("kind")
-            data = b"" if given is None or isinstance(given, str) else await given.read()
+        if self._receiving >= _RECEIVED:
+            msg = "too many pictures are being sent: send it again in a while"
+            raise Busy(msg)
+        self._receiving += 1  # all of this runs on the one event loop
+        try:
+            async with request.form(max_files=1, max_fields=4) as form:
+                given, kind = form.get("picture"), form.get("kind")
+                data = b"" if given is None or isinstance(given, str) else await given.read()
+        finally:
+            self._receiving -= 1
         if not data:
             msg = "no image was sent: choose a file"
             raise InputError(msg)
-        id_ = await run_in_threadpool(self._searcher.shown, data)
+        id_ = await run_in_threadpool(lambda: self._searcher.shown(self._report(), data))
         more = "&kind=captions" if kind == "captions" else ""
         return RedirectResponse(f"/search?picture={keys.to_hex(id_)}{more}", 303)
 

@@ -29,10 +29,12 @@ SENDING: Final = "/search"
 LARGEST: Final = 20_000_000
 """Bytes that such a request may have."""
 
+_DIGITS: Final = 12
+
 _HEADERS: Final = (
     (b"content-security-policy", POLICY.encode()),
     (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
+    (b"referrer-policy", b"same-origin"),
     (b"x-frame-options", b"DENY"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
@@ -111,7 +113,8 @@ class Guard:
         headers = dict(scope["headers"])
         sending = scope["method"] == "POST" and scope["path"] == SENDING
         if scope["method"] not in {"GET", "HEAD"} and not sending:
-            return PlainTextResponse("only reading is possible here", 405, {"allow": "GET, HEAD"})
+            allow = "GET, HEAD, POST" if scope["path"] == SENDING else "GET, HEAD"
+            return PlainTextResponse("only reading and searching are possible here", 405, {"allow": allow})
         if len(scope["query_string"]) + len(scope["raw_path"]) > LONGEST:
             return PlainTextResponse("the address is too long", 414)
         if not self._guarding.knows(headers.get(b"host", b"").decode("latin-1")):
@@ -139,18 +142,17 @@ class Guard:
 
 
 def _sent_refusal(headers: dict[bytes, bytes]) -> Response | None:
-    """Refuse a picture that a page of another site sends, or one that is too large or of unknown size.
-
-    Our own pages send no referrer, so that a browser calls their origin ``null``.
-    """
-    origin, host = headers.get(b"origin", b"null"), headers.get(b"host", b"")
-    foreign = origin != b"null" and origin.partition(b"://")[2] != host
+    """Refuse a picture that a page of another site sends, or one that is too large or of unknown size."""
+    origin, host = headers.get(b"origin"), headers.get(b"host", b"")
+    foreign = origin is not None and origin.partition(b"://")[2] != host
     if foreign or headers.get(b"sec-fetch-site") in {b"cross-site", b"same-site"}:
         return PlainTextResponse("only a page of this server may send a picture", 403)
     size = headers.get(b"content-length", b"")
+    if not headers.get(b"content-type", b"").lower().startswith(b"multipart/form-data"):
+        return PlainTextResponse("send the picture as a form does: multipart/form-data", 415)
     if not size.isdigit() or b"transfer-encoding" in headers:
         return PlainTextResponse("say how large the picture is (Content-Length)", 411)
-    if int(size) > LARGEST:
+    if len(size) > _DIGITS or int(size) > LARGEST:
         return PlainTextResponse(f"the picture is larger than {LARGEST // 1_000_000} MB", 413, {"connection": "close"})
     return None
 

@@ -64,7 +64,7 @@ class Live:
         self._metrics = metrics
         self._baseline = baseline
         self._settings = settings
-        self._lock = Lock()
+        self._lock, self._space_lock = Lock(), Lock()
         self._version: tuple[int, ...] | None = None
         self._state: object = None
         self._report: Report | None = None
@@ -73,9 +73,10 @@ class Live:
     @property
     def space(self) -> Space:
         """The vectors of one encoder."""
-        if self._space is None:
-            self._space = self._given_space()
-        return self._space
+        with self._space_lock:
+            if self._space is None:
+                self._space = self._given_space()
+            return self._space
 
     def report(self) -> Report:
         """Return the report as the store stands now.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, final
 import numpy as np
 
 from clipstore import keys
-from clipstore.errors import Busy, ClipstoreError, NotStored
+from clipstore.errors import Busy, ClipstoreError, InputError, NotStored
 from clipstore.evaluate.own_recipe import recipe_of
 from clipstore.report.board_page import bare
 from clipstore.search.nearest import Nearest
@@ -34,6 +34,8 @@ PATIENCE = 0.08
 _KEPT: Final = 200
 _WAITING: Final = 8
 """Queries that may wait for the worker; each of a picture holds its bytes."""
+
+_NO_ENCODER: Final = "search needs an encoder: serve a set with images"
 
 Asked = tuple[Literal["words", "picture"], str]
 """What a vector is of: words, or the content id of somebody's picture."""
@@ -89,7 +91,7 @@ class Searcher:
             What :meth:`shown` returned.
         """
         if report.image_similarity is None:
-            return Answer([], "search needs an encoder: serve a set with images")
+            return Answer([], _NO_ENCODER)
         if not query and like is None and picture is None:
             return Answer([], "type some words or choose an image: images, or captions, near to it are shown")
         try:
@@ -102,14 +104,18 @@ class Searcher:
         except ClipstoreError as error:
             return Answer([], f"this search is not possible: {bare(str(error))}")
 
-    def shown(self, data: bytes) -> int:
-        """Have the worker encode somebody's picture, and return its content id; it is kept in memory alone.
+    def shown(self, report: Report, data: bytes) -> int:
+        """Have the worker encode somebody's picture, and return its content id; its vector is kept in memory alone.
 
         Raises
         ------
+        InputError
+            When the set is shown without an encoder.
         Busy
             When too many wait for the worker.
         """
+        if report.image_similarity is None:
+            raise InputError(_NO_ENCODER)
         id_ = keys.image_id(data)
         if not self._stored_image(id_):
             self._soon(("picture", keys.to_hex(id_)), lambda: _of_bytes(self._live.space, data))
@@ -148,13 +154,14 @@ class Searcher:
     def _soon(self, asked: Asked, make: Callable[[], Vectors]) -> Future[Vectors]:
         """Return what the worker makes or made of a query; a failure is tried again."""
         with self._lock:
-            future = self._asked.pop(asked, None)
+            future = self._asked.get(asked)
             if future is None or (future.done() and future.exception() is not None):
                 if sum(not one.done() for one in self._asked.values()) >= _WAITING:
                     msg = "the model has too much to encode: ask again in a while"
                     raise Busy(msg)
                 future = self._pool.submit(make)
             self._asked[asked] = future
+            self._asked.move_to_end(asked)
             while len(self._asked) > _KEPT:
                 self._asked.popitem(last=False)
         return future
@@ -174,14 +181,15 @@ class Searcher:
         return [(row, report.slugs[row], report.alt(row), f"{score:.4f}") for row, score in rows]
 
     def _captions(self, report: Report) -> TextPool:
-        if self._texts is None or self._texts[0] is not report:
+        known = self._texts
+        if known is None or known[0] is not report:
             texts = [text for one in report.measured.systems for text in one.texts if text and text.strip()]
             texts += [text for own in report.measured.items.references for text in own if text.strip()]
             distinct = list(dict.fromkeys(texts))
             found = self._live.space.text_keys(distinct, recipe_of(self._live.space).prefix).tolist()
-            pool = TextPool(report.title, dict(zip(found[::-1], distinct[::-1], strict=True)))
-            self._texts = (report, pool)
-        return self._texts[1]
+            known = (report, TextPool(report.title, dict(zip(found[::-1], distinct[::-1], strict=True))))
+            self._texts = known
+        return known[1]
 
 
 def _of_bytes(space: Space, data: bytes) -> Vectors:
@@ -195,4 +203,6 @@ def _in_time(future: Future[Vectors]) -> Vectors | None:
     try:
         return future.result(PATIENCE)
     except TimeoutError:
-        return None
+        if not future.done():
+            return None
+        raise  # the worker's own, from a download

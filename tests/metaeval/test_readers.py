@@ -1,5 +1,6 @@
 """Readers of benchmarks: rows as published, and every exclusion counted."""
 
+import contextlib
 import csv
 import json
 
@@ -345,3 +346,38 @@ def test_no_checksum_no_note(tmp_path):
     """A file of which no checksum is known is taken as it is."""
     path = write(tmp_path / "x.json", [])
     assert not Wanted("x.json", "anywhere").differs(path)
+
+
+def test_odd_rows_of_ones_own_are_told_or_counted(tmp_path):
+    """More cells than the header, infinity, no column of labels: said; NaN is an empty rating, and counted."""
+    path = tmp_path / "own.csv"
+    path.write_text("image,caption,rating\na.jpg,x,1\nb.jpg,y,2,more\n")
+    with pytest.raises(BadFormat, match="row 2 has more cells than the header"):
+        own.ratings(path)
+    path.write_text("image,caption,rating\na.jpg,x,inf\n")
+    with pytest.raises(BadFormat, match="row 1: 'inf' is no number"):
+        own.ratings(path)
+    path.write_text("image,caption,rating\na.jpg,x,1\nb.jpg,y,nan\nc.jpg,z,\nd.jpg\n")
+    with pytest.raises(BadFormat, match="row 4 has no caption"):
+        own.ratings(path)
+    path.write_text("image,caption,rating\na.jpg,x,1\nb.jpg,y,nan\nc.jpg,z,\n")
+    found = own.ratings(path)
+    assert (found.n, found.excluded) == (1, {"empty rating": 2})
+    path.write_text("image,a,b\na.jpg,x,y\n")
+    with pytest.raises(BadFormat, match="row 1 has no label or winner or choice"):
+        own.pairs(path)
+
+
+def test_a_damaged_parquet_table_is_told(tmp_path):
+    """Named as what it is, where a column is damaged behind a sound header."""
+    pq.write_table(
+        pa.table({"image": ["a.jpg"] * 50, "caption": ["a cat"] * 50, "rating": [1.0] * 50}), tmp_path / "r.parquet"
+    )
+    whole = (tmp_path / "r.parquet").read_bytes()
+    for at in range(4, len(whole) - 8, 40):
+        (tmp_path / "r.parquet").write_bytes(whole[:at] + b"\xff" * 8 + whole[at + 8 :])
+        with contextlib.suppress(BadFormat, InputError):
+            own.ratings(tmp_path / "r.parquet")
+    (tmp_path / "r.parquet").write_bytes(b"PAR1" + b"\0" * 40 + b"PAR1")
+    with pytest.raises(BadFormat, match=r"r\.parquet: Parquet that can't be read"):
+        own.ratings(tmp_path / "r.parquet")

@@ -43,6 +43,11 @@ def test_every_page_has_twins(client, path):
     assert rows[0]
 
 
+def test_an_address_without_the_dot_is_no_twin(client):
+    """``/imagesjson`` is nothing."""
+    assert [client.get(path).status_code for path in ("/imagesjson", "/indexcsv", "/index")] == [404] * 3
+
+
 def test_the_first_twin_is_the_comparison(client, live):
     """``/index.json`` is what ``clipstore compare --json`` prints."""
     assert client.get("/index.json").json() == live.report().comparison.to_dict()
@@ -305,7 +310,7 @@ def test_pictures_that_can_not_be_searched_by(client):
     place = send(client, b"no image").headers["location"]
     assert "this search is not possible: not an image that Pillow can read" in client.get(place).text
     assert send(client, b"").text == "no image was sent: choose a file"
-    assert client.post("/search", data={"picture": "text"}).status_code == 400
+    assert client.post("/search", data={"picture": "text"}).status_code == 415
     assert "choose it again" in client.get("/search?picture=00000000000000aa").text
     assert client.get("/search?picture=zz").status_code == 400
 
@@ -317,9 +322,21 @@ def test_a_page_of_another_site_sends_nothing(client, monkeypatch):
     assert send(client, picture("red"), headers={"origin": "http://127.0.0.1:8000"}).status_code == 303
     monkeypatch.setattr("clipstore.serve.guard.LARGEST", 100)
     assert send(client, picture("red")).status_code == 413
-    assert client.post("/search", content=iter([b"a"])).status_code == 411
+    form = {"content-type": "multipart/form-data; boundary=x"}
+    assert client.post("/search", content=iter([b"a"]), headers=form).status_code == 411
+    assert client.post("/search", content=b"a", headers={**form, "content-length": "9" * 5000}).status_code == 413
+    assert send(client, picture("red"), headers={"origin": "null"}).status_code == 403
+    assert client.put("/search").headers["allow"] == "GET, HEAD, POST"
     assert client.post("/images").status_code == 405
     assert client.post("/search.json").status_code == 405
+
+
+def test_a_set_without_an_encoder_takes_no_picture(client, live, monkeypatch):
+    """Shown by text metrics alone: said before any model is looked for."""
+    monkeypatch.setattr(type(live.report()), "image_similarity", None)
+    monkeypatch.setattr(type(live), "space", property(lambda _: pytest.fail("no space is needed")))
+    answer = send(client, picture("red"))
+    assert (answer.status_code, answer.text) == (400, "search needs an encoder: serve a set with images")
 
 
 def test_no_more_pictures_wait_than_memory_holds(client, live, monkeypatch):

@@ -128,7 +128,7 @@ def read(space: Space, over: Callable[[], bool]) -> None:
     seen = np.zeros(len(keys), bool)
     rounds = 0
     while not over():
-        there = space._has("text", keys)
+        there = space.has("text", keys)
         if (seen & ~there).any():
             sys.exit(f"{int((seen & ~there).sum())} texts that were there are gone")
         seen = there

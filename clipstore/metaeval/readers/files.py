@@ -6,6 +6,7 @@ import csv
 import hashlib
 import io
 import json
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
@@ -152,10 +153,7 @@ def records(path: Path) -> list[dict[str, Any]]:
     """
     content = source.open_path(path)
     if content.kind == "parquet":
-        import pyarrow.parquet as pq
-
-        rows: list[dict[str, Any]] = pq.read_table(content.value).to_pylist()
-        return rows
+        return _parquet(content.value, path.name)
     if content.kind in {"rows", "object"}:
         return [dict(row) for row in content.rows]
     if content.kind == "text":
@@ -163,12 +161,29 @@ def records(path: Path) -> list[dict[str, Any]]:
         delimiter = "\t" if "\t" in first else ","
         reader = csv.DictReader(io.StringIO(content.text, newline=""), delimiter=delimiter)
         try:
-            return [dict(row) for row in reader]
+            rows = [dict(row) for row in reader]
         except csv.Error as error:
             msg = f"{path.name}: line {reader.line_num}: {error}"
             raise BadFormat(msg) from error
+        long = next((at for at, row in enumerate(rows, 1) if None in row), None)
+        if long is not None:
+            msg = f"{path.name}: row {long} has more cells than the header: quote cells that hold {delimiter!r}"
+            raise BadFormat(msg)
+        return rows
     msg = f"{path.name}: holds {content.kind}; rows are needed: CSV with a header, JSONL or Parquet"
     raise BadFormat(msg)
+
+
+def _parquet(value: Any, name: str) -> list[dict[str, Any]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        rows: list[dict[str, Any]] = pq.read_table(value).to_pylist()
+    except (pa.ArrowException, OSError, ValueError) as error:
+        msg = f"{name}: Parquet that can't be read: {str(error).partition(chr(10))[0]}"
+        raise BadFormat(msg) from error
+    return rows
 
 
 def column(row: dict[str, Any], names: Sequence[str], path: Path, at: int) -> Any:
@@ -195,10 +210,13 @@ def number(value: object, path: Path, at: int) -> float:
         When it is none.
     """
     try:
-        return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError) as error:
+        found = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        found = math.inf
+    if math.isinf(found):
         msg = f"{path.name}: row {at}: {value!r} is no number"
-        raise BadFormat(msg) from error
+        raise BadFormat(msg)
+    return found
 
 
 def load_mat(path: Path) -> dict[str, Any]:
@@ -208,6 +226,8 @@ def load_mat(path: Path) -> dict[str, Any]:
     ------
     InputError
         When SciPy is not installed; the message names the extra.
+    BadFormat
+        When it is no MATLAB file, is cut off, or is one of version 7.3, which SciPy does not read.
     """
     try:
         from importlib import import_module
@@ -216,4 +236,8 @@ def load_mat(path: Path) -> dict[str, Any]:
     except ImportError as error:
         msg = f"{path.name} is a MATLAB file, which needs SciPy: install it with `pip install 'clipstore[metaeval]'`"
         raise InputError(msg) from error
-    return read(str(path))
+    try:
+        return read(str(path))
+    except Exception as error:  # SciPy raises a dozen kinds on damaged bytes, zlib's and struct's among them
+        msg = f"{path.name}: a MATLAB file that can't be read: {str(error) or type(error).__name__}"
+        raise BadFormat(msg) from error

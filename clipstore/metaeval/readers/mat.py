@@ -26,7 +26,7 @@ def text(value: Any) -> str:
 
 def _number(value: Any) -> int:
     while getattr(value, "shape", ()):
-        value = value[0]
+        value = value[0] if len(value) else 0
     return int(value)
 
 
@@ -62,6 +62,17 @@ def consensus(pairs: Path, votes: Path) -> list[tuple[str, str, str, int, int, t
     if len(triplets) != VOTES * len(inputs):
         msg = f"{votes.name}: {len(triplets):,} triplets for {len(inputs):,} pairs, not {VOTES} each"
         raise BadFormat(msg)
+    if len(categories) != len(inputs):
+        msg = f"{pairs.name}: {len(categories):,} categories for {len(inputs):,} pairs"
+        raise BadFormat(msg)
+    try:
+        return _pairs(inputs, categories, triplets)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        msg = f"{pairs.name}, {votes.name}: not pairs of image, A, B and triplets of reference, A, B, choice: {error!r}"
+        raise BadFormat(msg) from error
+
+
+def _pairs(inputs: Any, categories: Any, triplets: Any) -> list[tuple[str, str, str, int, int, tuple[str, ...]]]:
     out = []
     for at, cells in enumerate(inputs):
         image, first, second = (text(cell) for cell in _cells(cells)[:3])

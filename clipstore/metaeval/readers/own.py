@@ -66,7 +66,7 @@ def ratings(path: Path) -> Ratings:
         key = (image, caption, str(row.get("system") or ""))
         many = [name for name in row if _RATING.fullmatch(name)]
         cells = [row[name] for name in many] if many else [column(row, ("rating", "score", "human"), path, at)]
-        own = [number(cell, path, at) for cell in cells if cell is not None and cell != ""]
+        own = [value for cell in cells if cell not in (None, "") and not np.isnan(value := number(cell, path, at))]
         empty += len(cells) - len(own)
         found.setdefault(key, []).extend(own)
         references.setdefault(key, _references(row, path, at))
@@ -103,7 +103,9 @@ def pairs(path: Path) -> Pairs:
     rows = _table(path)
     labels = []
     for at, row in enumerate(rows, 1):
-        said = str(row.get("label", row.get("winner", row.get("choice")))).strip().lower()
+        if not {"label", "winner", "choice"} & row.keys():
+            column(row, ("label", "winner", "choice"), path, at)
+        said = str(row.get("label", row.get("winner", row.get("choice"))) or "").strip().lower()
         if said not in _LABELS:
             msg = f"{path.name}: row {at}: label {said!r} is none of a, b, 0, 1, tie"
             raise BadFormat(msg)

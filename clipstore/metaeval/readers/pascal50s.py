@@ -15,7 +15,7 @@ from clipstore.errors import BadFormat, InputError
 from clipstore.metaeval.pictures import image_key
 from clipstore.metaeval.protocols import Pairs
 from clipstore.metaeval.published import PASCAL_BLEU, PASCAL_VOTES
-from clipstore.metaeval.readers.files import Wanted, column, find_all, joined, load_mat, read_json, read_text
+from clipstore.metaeval.readers.files import Wanted, column, find_all, joined, load_mat, number, read_json, read_text
 from clipstore.metaeval.readers.mat import VOTES, consensus, text
 
 if TYPE_CHECKING:
@@ -104,7 +104,9 @@ def fleur_labels(folder: Path) -> tuple[int, ...] | None:
         path = Wanted(f"fleur_scores_{category}.txt", "FLEUR's repository").search(folder)
         if path is None:
             return None
-        out += [int(line.rpartition(":")[2]) for line in read_text(path).splitlines() if line.startswith("label :")]
+        for at, line in enumerate(read_text(path).splitlines(), 1):
+            if line.startswith("label :"):
+                out.append(int(number(line.rpartition(":")[2], path, at)))
     return tuple(out)
 
 
@@ -176,10 +178,14 @@ def _sentences(path: Path) -> dict[str, tuple[str, ...]]:
     if "train_sent_final" not in value:
         msg = f"{path.name}: no variable 'train_sent_final'"
         raise InputError(msg)
-    return {
-        image_key(text(one["name"])): tuple(text(cell) for cell in one["sentences"].ravel())
-        for one in value["train_sent_final"].ravel()
-    }
+    try:
+        return {
+            image_key(text(one["name"])): tuple(text(cell) for cell in one["sentences"].ravel())
+            for one in value["train_sent_final"].ravel()
+        }
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        msg = f"{path.name}: 'train_sent_final' is no list of 'name' and 'sentences': {error!r}"
+        raise BadFormat(msg) from error
 
 
 def _bare(caption: str) -> str:
