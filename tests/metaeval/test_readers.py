@@ -363,6 +363,8 @@ def test_odd_rows_of_ones_own_are_told_or_counted(tmp_path):
     path.write_text("image,caption,rating\na.jpg,x,1\nb.jpg,y,nan\nc.jpg,z,\n")
     found = own.ratings(path)
     assert (found.n, found.excluded) == (1, {"empty rating": 2})
+    write(tmp_path / "own.json", [{"image": "a.jpg", "a": "x", "b": "y", "label": label} for label in (0, 1, -1)])
+    assert own.pairs(tmp_path / "own.json").labels.tolist() == [0, 1, -1]
     path.write_text("image,a,b\na.jpg,x,y\n")
     with pytest.raises(BadFormat, match="row 1 has no label or winner or choice"):
         own.pairs(path)

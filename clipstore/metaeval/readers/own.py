@@ -105,7 +105,7 @@ def pairs(path: Path) -> Pairs:
     for at, row in enumerate(rows, 1):
         if not {"label", "winner", "choice"} & row.keys():
             column(row, ("label", "winner", "choice"), path, at)
-        said = str(row.get("label", row.get("winner", row.get("choice"))) or "").strip().lower()
+        said = str(row.get("label", row.get("winner", row.get("choice")))).strip().lower()
         if said not in _LABELS:
             msg = f"{path.name}: row {at}: label {said!r} is none of a, b, 0, 1, tie"
             raise BadFormat(msg)
