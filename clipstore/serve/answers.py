@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final, final
 from urllib.parse import unquote
 
 from starlette.concurrency import run_in_threadpool
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse
 
 from clipstore import keys
 from clipstore.errors import Busy, InputError
 from clipstore.report import board_page, image_pages, pair_page, plots_page, rerank_page, suspects_page
 from clipstore.report.onefile import data_of
 from clipstore.report.render import asset, page
-from clipstore.report.visible import visible
 from clipstore.serve import asked, twins
 from clipstore.serve.addresses import Addresses
+from clipstore.serve.guard import LARGEST
+from clipstore.serve.replies import FOREVER, missing, tagged
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from starlette.requests import Request
+    from starlette.responses import Response
 
     from clipstore.report import Report
     from clipstore.serve.live import Live
@@ -32,34 +33,12 @@ if TYPE_CHECKING:
     Maker = Callable[[], Any]
 
 _KINDS: Final = {"json": "application/json", "csv": "text/csv; charset=utf-8"}
-_RECEIVED: Final = 8  # pictures at once, of 20 MB at most
-_FOREVER: Final = "private, max-age=31536000, immutable"
-_AGAIN: Final = "private, no-cache"
+_RECEIVED: Final = 8  # pictures at once
 _STATIC: Final = {
     "style.css": "text/css; charset=utf-8",
     "pages.js": "text/javascript; charset=utf-8",
     "htmx.js": "text/javascript; charset=utf-8",
 }
-
-
-def _tagged(request: Request, body: bytes, kind: str, cache: str = _AGAIN, mark: str = "") -> Response:
-    """Return a body with its ETag; 304 where the browser has it."""
-    etag = f'"{mark or hashlib.sha256(body).hexdigest()[:32]}"'
-    headers = {"etag": etag, "cache-control": cache}
-    known = {one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")}
-    if etag in known:
-        return Response(status_code=304, headers=headers)
-    return Response(body, media_type=kind, headers=headers)
-
-
-def refused(_request: Request, error: Exception) -> Response:
-    """Answer what makes no sense: 400 and why; 503 where the store can't answer."""
-    status = 400 if isinstance(error, InputError) else 503
-    return PlainTextResponse(visible(board_page.bare(str(error))), status)
-
-
-def _missing(what: str) -> Response:
-    return PlainTextResponse(f"there is no such {what} here", 404)
 
 
 @final
@@ -85,13 +64,13 @@ class Answers:
     def _answer(self, request: Request, twin: str, html: Maker, plain: Maker, comma: Maker | None) -> Response:
         """Return the page, or the twin that the address asks for."""
         if twin == "":
-            return _tagged(request, html().encode(), "text/html; charset=utf-8")
+            return tagged(request, html().encode(), "text/html; charset=utf-8")
         if twin == "json":
             body = json.dumps(plain(), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-            return _tagged(request, body.encode(errors="replace"), _KINDS["json"])
+            return tagged(request, body.encode(errors="replace"), _KINDS["json"])
         if twin == "csv" and comma is not None:
-            return _tagged(request, comma().encode(errors="replace"), _KINDS["csv"])
-        return _missing("page")
+            return tagged(request, comma().encode(errors="replace"), _KINDS["csv"])
+        return missing("page")
 
     @staticmethod
     def _twin(request: Request) -> str:
@@ -135,7 +114,7 @@ class Answers:
         slug, twin = asked.ending(asked.after(request, "/image/"), report.row_of)
         row = report.row_of.get(slug)
         if row is None:
-            return _missing("image")
+            return missing("image")
         state = asked.state(request, report)
 
         def html() -> str:
@@ -155,7 +134,7 @@ class Answers:
         second, twin = asked.ending(unquote(rest), row)
         a, b = row.get(unquote(first)), row.get(second)
         if a is None or b is None or a == b:
-            return _missing("pair of systems")
+            return missing("pair of systems")
 
         def html() -> str:
             links = Addresses(report)
@@ -217,7 +196,7 @@ class Answers:
         name, twin = asked.ending(asked.after(request, "/rerank/"), by_name)
         found = by_name.get(name)
         if found is None:
-            return _missing("reranked system")
+            return missing("reranked system")
 
         def html() -> str:
             view = rerank_page.view(report, found)
@@ -237,7 +216,7 @@ class Answers:
         query, slug = asked.text(request, "q"), asked.text(request, "like")
         like = report.row_of.get(slug)
         if slug and like is None:
-            return _missing("image")
+            return missing("image")
         kind: Any = asked.one_of(request, "kind", ("images", "captions"), "images")
         picture = asked.content_id(request, "picture")
         found = self._searcher.search(report, kind, query, like, picture)
@@ -246,6 +225,7 @@ class Answers:
             "kind": kind,
             "like": slug if like is not None and not query else "",
             "picture": keys.to_hex(picture) if picture is not None and not query else "",
+            "megabytes": LARGEST // 1_000_000,
             "hits": found.hits,
             "message": found.message,
         }
@@ -285,8 +265,8 @@ class Answers:
         id_ = asked.image_id(str(request.path_params["name"]).removesuffix(".webp"), report)
         made = None if id_ is None else report.pictures.thumb(id_)
         if id_ is None or made is None:
-            return _missing("image")
-        return _tagged(request, made.data, "image/webp", _FOREVER, f"{keys.to_hex(id_)}-{len(made.data)}")
+            return missing("image")
+        return tagged(request, made.data, "image/webp", FOREVER, f"{keys.to_hex(id_)}-{len(made.data)}")
 
     def full(self, request: Request) -> Response:
         """Answer a full-size image, by the content id of an image of the set."""
@@ -294,16 +274,16 @@ class Answers:
         id_ = asked.image_id(str(request.path_params["name"]), report)
         found = None if id_ is None else report.pictures.full(id_)
         if id_ is None or found is None:
-            return _missing("image")
-        return _tagged(request, found[0], found[1], _FOREVER, keys.to_hex(id_))
+            return missing("image")
+        return tagged(request, found[0], found[1], FOREVER, keys.to_hex(id_))
 
     def static(self, request: Request) -> Response:
         """Answer a stylesheet or script."""
         name = str(request.path_params["name"])
         if name not in _STATIC:
-            return _missing("file")
+            return missing("file")
         if name == "htmx.js":
             body = resources.files("clipstore.serve").joinpath("static", "htmx.min.js").read_bytes()
         else:
             body = asset(name).encode()
-        return _tagged(request, body, _STATIC[name])
+        return tagged(request, body, _STATIC[name])

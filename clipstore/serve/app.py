@@ -9,8 +9,9 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from clipstore.errors import ClipstoreError
-from clipstore.serve.answers import Answers, refused
+from clipstore.serve.answers import Answers
 from clipstore.serve.guard import Guard, Guarding
+from clipstore.serve.replies import refused
 from clipstore.serve.searching import Searcher
 
 if TYPE_CHECKING:

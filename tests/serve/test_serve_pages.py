@@ -23,6 +23,20 @@ ODD = quote("a/b & <i>100%</i>", safe="")
 PAGES = ("/", "/images", "/plots", "/suspects", "/about", "/search", f"/pair/blip/{ODD}", f"/image/{drawn.name(3)}")
 
 
+@pytest.fixture
+def loading(client, live, monkeypatch):
+    """An encoder that is loading until this is set; pages wait for it a hundredth of a second."""
+    loaded, ready = type(live.space).encoder, threading.Event()
+
+    def slowly(*given):
+        assert ready.wait(60)
+        return loaded(*given)
+
+    monkeypatch.setattr(type(live.space), "encoder", slowly)
+    monkeypatch.setattr(searching, "PATIENCE", 0.01)
+    return ready
+
+
 @pytest.mark.parametrize("path", PAGES)
 def test_every_page_answers(client, path):
     """A page is HTML, names nothing outside, and every link of it answers."""
@@ -339,36 +353,20 @@ def test_a_set_without_an_encoder_takes_no_picture(client, live, monkeypatch):
     assert (answer.status_code, answer.text) == (400, "search needs an encoder: serve a set with images")
 
 
-def test_no_more_pictures_wait_than_memory_holds(client, live, monkeypatch):
+def test_no_more_pictures_wait_than_are_allowed(client, loading, monkeypatch):
     """While the worker is busy, the ninth is refused and nothing is lost."""
-    free, loaded = threading.Event(), type(live.space).encoder
-
-    def slowly(*given):
-        assert free.wait(60)
-        return loaded(*given)
-
-    monkeypatch.setattr(type(live.space), "encoder", slowly)
-    monkeypatch.setattr(searching, "PATIENCE", 0.01)
     answers = [send(client, picture((shade, 0, 0))) for shade in range(9)]
     assert [one.status_code for one in answers] == [303] * 8 + [503]
     waiting = client.get(answers[0].headers["location"]).text
     assert "the picture is being encoded" in waiting
     assert '<meta http-equiv="refresh" content="1">' in waiting
-    free.set()
+    loading.set()
     monkeypatch.setattr(searching, "PATIENCE", 60)
     assert client.get(answers[0].headers["location"]).text.count('class="card"') == reported.COUNT
 
 
-def test_no_page_waits_for_the_model(client, live, monkeypatch):
+def test_no_page_waits_for_the_model(client, loading, monkeypatch):
     """While the encoder loads in its worker, the page is there and asks again; then it has the hits."""
-    loading, loaded = threading.Event(), type(live.space).encoder
-
-    def slowly(*given):
-        assert loading.wait(60)
-        return loaded(*given)
-
-    monkeypatch.setattr(type(live.space), "encoder", slowly)
-    monkeypatch.setattr(searching, "PATIENCE", 0.01)
     first = client.get("/search", params={"q": "never seen words"}).text
     assert '<meta http-equiv="refresh" content="1">' in first
     assert "being encoded" in first

@@ -201,7 +201,7 @@ def column(row: dict[str, Any], names: Sequence[str], path: Path, at: int) -> An
     raise BadFormat(msg)
 
 
-def number(value: object, path: Path, at: int) -> float:
+def number(value: Any, path: Path, at: int) -> float:
     """Return a cell as a number.
 
     Raises
@@ -210,7 +210,7 @@ def number(value: object, path: Path, at: int) -> float:
         When it is none.
     """
     try:
-        found = float(value)  # type: ignore[arg-type]
+        found = float(value)
     except (TypeError, ValueError):
         found = math.inf
     if math.isinf(found):
